@@ -1,0 +1,130 @@
+"""Name the engine's enums, limits and constants, each with one line on what it does.
+
+Constants marked *fixed* are promised in the product's documentation; the others were chosen by measurement
+(`benchmarks/`) and may move with it.
+"""
+
+from enum import StrEnum
+
+
+class MemoryType(StrEnum):
+    """Say what kind of thing a memory is."""
+
+    EPISODIC = "Episodic"
+    SEMANTIC = "Semantic"
+    PROCEDURAL = "Procedural"
+    PROSPECTIVE = "Prospective"
+    CODE = "Code"
+
+
+class Tier(StrEnum):
+    """Say how long a memory is retained."""
+
+    BUFFER = "Buffer"
+    EPISODIC = "Episodic"
+    SEMANTIC = "Semantic"
+    CORE = "Core"
+
+
+class MemoryState(StrEnum):
+    """Say whether a memory takes part in recall."""
+
+    ACTIVE = "active"
+    QUARANTINED = "quarantined"
+    ARCHIVED = "archived"
+    SUPERSEDED = "superseded"
+
+
+class Source(StrEnum):
+    """Say where a memory came from; `system` is set by the service alone."""
+
+    AGENT = "agent"
+    HUMAN = "human"
+    CRAWL = "crawl"
+    SYSTEM = "system"
+
+
+class EdgeType(StrEnum):
+    """Say what ties two memories."""
+
+    CAUSAL = "Causal"
+    SEMANTIC = "Semantic"
+    PART_OF = "PartOf"
+    CO_RETRIEVAL = "CoRetrieval"
+    TEMPORAL = "Temporal"
+    SUPERSEDES = "Supersedes"
+    CONTRADICTS = "Contradicts"
+
+
+class Intent(StrEnum):
+    """Say what a query asks for."""
+
+    FACTUAL = "factual"
+    TEMPORAL = "temporal"
+    CAUSAL = "causal"
+    PROCEDURAL = "procedural"
+    GENERAL = "general"
+
+
+class Scope(StrEnum):
+    """Say what a key may do."""
+
+    READ = "read"
+    WRITE = "write"
+    ADMIN = "admin"
+    REVEAL = "reveal"
+
+
+KNOWN_CATEGORIES = (
+    "integration_note",
+    "api_quirk",
+    "auth_flow",
+    "selector",
+    "breaking_change",
+    "project_binding",
+    "preference",
+    "general",
+)
+
+# Limits of one memory: what does not fit is refused, never cut.
+MAX_CONTENT_BYTES = 64 * 1024  # UTF-8 bytes of content
+MAX_TITLE_CHARACTERS = 300
+MAX_TAGS = 50
+MAX_TAG_CHARACTERS = 50
+MAX_CATEGORY_CHARACTERS = 100
+MAX_METADATA_BYTES = 16 * 1024  # of its compact JSON
+MAX_URL_CHARACTERS = 2048
+MAX_RELATED_URLS = 50
+MAX_PROJECT_CHARACTERS = 200
+MAX_CONTEXT_PAIRS = 32
+MAX_CONTEXT_KEY_CHARACTERS = 100
+MAX_CONTEXT_VALUE_CHARACTERS = 500
+MAX_NAMESPACE_CHARACTERS = 200
+MAX_QUERY_BYTES = 64 * 1024  # a query may be as long as a memory
+
+# Limits of one call.
+MAX_BATCH_MEMORIES = 500
+MAX_BATCH_QUERIES = 50
+MAX_RECALL_LIMIT = 100
+MAX_PAGE_LIMIT = 200
+MAX_FORGET_IDS = 1000
+MAX_SEARCH_RANK = 1000  # how deep a search's cursor goes
+IDEMPOTENCY_HOURS = 24  # how long a repeated key gets the first answer
+
+# Encoding.
+DEFAULT_CONFIDENCE = 0.8
+PINNED_CONFIDENCE = 0.9  # from here on a memory does not decay
+INITIAL_UTILITY = 0.5
+DEFAULT_SALIENCE = 0.3  # fixed: with no signal
+NOVELTY_MIN_MEMORIES = 20  # novelty is a signal only in a namespace that holds as many
+NOVELTY_FLOOR = 0.7  # ... and only above this distance, rescaled from here to 1
+CONSEQUENCE_SALIENCE = 0.9  # of a text that holds a high-stakes word
+SALIENCE_NUDGE = 0.1  # how much the quieter signals lift the loudest
+FIRST_TIER_SALIENCE = 0.5  # from here on a memory starts one tier higher
+SEMANTIC_EDGE_COSINE = 0.60  # a neighbour nearer than this gets a Semantic edge
+SEMANTIC_EDGE_LIMIT = 5  # ... and at most so many
+TEMPORAL_EDGE_MINUTES = 30  # without a session, the previous memory within so long
+CHUNK_TOKENS = 400  # default size of a chunk
+
+# Vectors.
+EXACT_SCAN_ROWS = 5000  # up to so many vectors a scan beats the index, and loses nothing
