@@ -1,0 +1,1 @@
+"""The HTTP edge: REST, MCP and the console over the engine."""

@@ -1,0 +1,239 @@
+"""Read every setting of the server from the environment, once, and refuse what is wrong in one sentence."""
+
+import base64
+import binascii
+import difflib
+import secrets
+import string
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from urllib.parse import urlsplit
+
+SECRET_KEY_BYTES = 32
+DEFAULT_DIMENSIONS = 384
+_NEW_SECRET_HINT = "make one with: openssl rand -base64 32"
+_LARGEST_PORT = 65535
+_URL_SAFE = str.maketrans("-_", "+/")
+
+
+class SettingsError(Exception):
+    """A setting is missing or wrong; the message is one sentence that names the variable."""
+
+
+class EmbedderKind(StrEnum):
+    """Name the makers of vectors."""
+
+    MINILM = "minilm"
+    OPENAI = "openai"
+    FAKE = "fake"
+
+
+class LogLevel(StrEnum):
+    """Name the levels of logging, least urgent first."""
+
+    DEBUG = "debug"
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+@dataclass(frozen=True, slots=True)
+class EmbedderSettings:
+    """Choose the embedder; `url`, `key` and `model` are for an OpenAI-compatible endpoint only."""
+
+    kind: EmbedderKind
+    url: str | None
+    key: str | None = field(repr=False)
+    model: str | None
+    dimensions: int
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Hold the settings of one server process. Secrets, and URLs that may carry one, are not in its repr.
+
+    `database_url` and `redis_url` are None where the embedded servers are to be started.
+    `owner_database_url` is the role that owns the schema, for migrations; `database_url` unless set.
+    `secret_key` is 32 bytes or more; None only in development, where one is kept in the home folder.
+    `processes` counts the uvicorn processes, `pool_size` the database connections of each.
+    `allowed_hosts` are the values of the Host header that are answered; `*` allows any.
+    """
+
+    database_url: str | None = field(repr=False)
+    owner_database_url: str | None = field(repr=False)
+    redis_url: str | None = field(repr=False)
+    secret_key: bytes | None = field(repr=False)
+    home: Path
+    host: str
+    port: int
+    public_url: str
+    metrics_port: int | None
+    embedder: EmbedderSettings
+    processes: int
+    pool_size: int
+    log_level: LogLevel
+    allowed_hosts: tuple[str, ...]
+
+
+_VARIABLES: dict[str, tuple[str, str]] = {
+    "DATABASE_URL": ("", "PostgreSQL >= 15 with pgvector >= 0.8; unset: start one in MEMORIA_HOME"),
+    "REDIS_URL": ("", "Redis >= 6.2; unset: start one in MEMORIA_HOME"),
+    "MEMORIA_SECRET_KEY": (
+        "",
+        f"32 random bytes, base64 or hex; required with DATABASE_URL; {_NEW_SECRET_HINT}",
+    ),
+    "MEMORIA_OWNER_DATABASE_URL": ("", "the role that owns the schema, for migrations; unset: DATABASE_URL"),
+    "MEMORIA_HOME": (".memoria", "folder of the embedded servers and of local files"),
+    "HOST": ("127.0.0.1", "address to listen on"),
+    "PORT": ("8080", "port to listen on"),
+    "MEMORIA_PUBLIC_URL": ("", "the URL under which clients reach this server; unset: http://HOST:PORT"),
+    "MEMORIA_ALLOWED_HOSTS": (
+        "",
+        "Host headers to answer, with commas; unset: localhost and the public URL's",
+    ),
+    "MEMORIA_METRICS_PORT": ("", "port for Prometheus metrics on HOST; unset: none"),
+    "MEMORIA_EMBEDDER": ("minilm", "minilm (bundled), openai (any compatible endpoint) or fake (tests)"),
+    "MEMORIA_EMBEDDER_URL": ("", "base URL of the endpoint, such as https://api.example.com/v1"),
+    "MEMORIA_EMBEDDER_KEY": ("", "bearer token of the endpoint"),
+    "MEMORIA_EMBEDDER_MODEL": ("", "model name at the endpoint"),
+    "MEMORIA_EMBEDDER_DIMENSIONS": (str(DEFAULT_DIMENSIONS), "length of its vectors"),
+    "MEMORIA_PROCESSES": ("1", "number of server processes"),
+    "MEMORIA_POOL_SIZE": ("10", "database connections of each process"),
+    "MEMORIA_LOG_LEVEL": ("info", "debug, info, warning or error"),
+}
+
+# What clients of the server read from the same environment (`.memoria/dev.env`).
+_CLIENT_VARIABLES = {"MEMORIA_URL", "MEMORIA_KEY", "MEMORIA_NAMESPACE"}
+
+
+def read_settings(environ: Mapping[str, str]) -> Settings:
+    """Read and check the settings. An empty value counts as unset. Raises `SettingsError`."""
+    _refuse_misspelled(environ)
+    read = _Reader(environ)
+    host, port = read.text("HOST"), read.port("PORT")
+    database_url = read.url("DATABASE_URL", ("postgresql", "postgres"))
+    secret_key = read.secret_key()
+    if database_url is not None and secret_key is None:
+        message = f"MEMORIA_SECRET_KEY is required when DATABASE_URL is set; {_NEW_SECRET_HINT}"
+        raise SettingsError(message)
+    public_url = read.url("MEMORIA_PUBLIC_URL", ("https", "http")) or f"http://{_reachable(host)}:{port}"
+    return Settings(
+        database_url=database_url,
+        owner_database_url=read.url("MEMORIA_OWNER_DATABASE_URL", ("postgresql", "postgres")) or database_url,
+        redis_url=read.url("REDIS_URL", ("redis", "rediss", "unix")),
+        secret_key=secret_key,
+        home=Path(read.text("MEMORIA_HOME")).expanduser().absolute(),
+        host=host,
+        port=port,
+        public_url=public_url.rstrip("/"),
+        metrics_port=read.port("MEMORIA_METRICS_PORT") if environ.get("MEMORIA_METRICS_PORT") else None,
+        embedder=_read_embedder(read),
+        processes=read.whole_number("MEMORIA_PROCESSES", 1, 64),
+        pool_size=read.whole_number("MEMORIA_POOL_SIZE", 1, 200),
+        log_level=LogLevel(read.choice("MEMORIA_LOG_LEVEL", tuple(LogLevel))),
+        allowed_hosts=_read_allowed_hosts(read, public_url),
+    )
+
+
+def new_secret_key() -> str:
+    """Return a fresh value for MEMORIA_SECRET_KEY: 32 random bytes in base64."""
+    return base64.b64encode(secrets.token_bytes(SECRET_KEY_BYTES)).decode()
+
+
+def describe_settings() -> str:
+    """Return one line for each variable: its name, what it means, and its default."""
+    width = max(map(len, _VARIABLES))
+    lines = []
+    for name, (default, meaning) in _VARIABLES.items():
+        lines.append(f"  {name:<{width}}  {meaning}" + (f" [{default}]" if default else ""))
+    return "\n".join(lines)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    environ: Mapping[str, str]
+
+    def text(self, name: str) -> str:
+        return self.environ.get(name, "").strip() or _VARIABLES[name][0]
+
+    def choice(self, name: str, choices: tuple[str, ...]) -> str:
+        value = self.text(name).lower()
+        if value not in choices:
+            message = f"{name} must be one of {', '.join(choices)}, not {value!r}."
+            raise SettingsError(message)
+        return value
+
+    def whole_number(self, name: str, lowest: int, highest: int) -> int:
+        value = self.text(name)
+        if not (value.isascii() and value.isdigit() and lowest <= int(value) <= highest):
+            message = f"{name} must be a whole number from {lowest} to {highest}, not {value!r}."
+            raise SettingsError(message)
+        return int(value)
+
+    def port(self, name: str) -> int:
+        return self.whole_number(name, 1, _LARGEST_PORT)
+
+    def url(self, name: str, schemes: tuple[str, ...]) -> str | None:
+        value = self.text(name)
+        if value and urlsplit(value).scheme not in schemes:
+            # The value itself may hold a password, and is not repeated.
+            message = f"{name} must be a URL that begins {schemes[0]}://."
+            raise SettingsError(message)
+        return value or None
+
+    def secret_key(self) -> bytes | None:
+        value = self.text("MEMORIA_SECRET_KEY")
+        if not value:
+            return None
+        decoded = _decode_secret(value)
+        if decoded is None or len(decoded) < SECRET_KEY_BYTES:
+            message = f"MEMORIA_SECRET_KEY must be at least 32 bytes, in base64 or hex; {_NEW_SECRET_HINT}"
+            raise SettingsError(message)
+        return decoded
+
+
+def _read_embedder(read: _Reader) -> EmbedderSettings:
+    kind = EmbedderKind(read.choice("MEMORIA_EMBEDDER", tuple(EmbedderKind)))
+    url = read.url("MEMORIA_EMBEDDER_URL", ("https", "http"))
+    model = read.text("MEMORIA_EMBEDDER_MODEL") or None
+    for name, value in (("MEMORIA_EMBEDDER_URL", url), ("MEMORIA_EMBEDDER_MODEL", model)):
+        if kind is EmbedderKind.OPENAI and value is None:
+            message = f"{name} is required when MEMORIA_EMBEDDER is openai."
+            raise SettingsError(message)
+    dimensions = read.whole_number("MEMORIA_EMBEDDER_DIMENSIONS", 8, 4000)
+    return EmbedderSettings(kind, url, read.text("MEMORIA_EMBEDDER_KEY") or None, model, dimensions)
+
+
+def _read_allowed_hosts(read: _Reader, public_url: str) -> tuple[str, ...]:
+    named = tuple(
+        host.strip().lower() for host in read.text("MEMORIA_ALLOWED_HOSTS").split(",") if host.strip()
+    )
+    return named or tuple(
+        dict.fromkeys(("localhost", "127.0.0.1", "::1", urlsplit(public_url).hostname or ""))
+    )
+
+
+def _refuse_misspelled(environ: Mapping[str, str]) -> None:
+    known = _VARIABLES.keys() | _CLIENT_VARIABLES
+    for name in environ:
+        if name.startswith("MEMORIA_") and name not in known:
+            close = difflib.get_close_matches(name, known, n=1, cutoff=0.9)
+            if close:
+                message = f"{name} is no setting: did you mean {close[0]}?"
+                raise SettingsError(message)
+
+
+def _decode_secret(value: str) -> bytes | None:
+    is_hex = len(value) >= 2 * SECRET_KEY_BYTES and set(value) <= set(string.hexdigits)
+    try:
+        return bytes.fromhex(value) if is_hex else base64.b64decode(value.translate(_URL_SAFE), validate=True)
+    except (ValueError, binascii.Error):
+        return None
+
+
+def _reachable(host: str) -> str:
+    if host in {"0.0.0.0", "::", ""}:  # noqa: S104 - compared, not bound
+        return "127.0.0.1"
+    return f"[{host}]" if ":" in host else host
