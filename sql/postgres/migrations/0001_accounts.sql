@@ -21,11 +21,27 @@ begin
     exception when duplicate_object or unique_violation then
         null;
     end;
-    -- The owner of the tables connects and then becomes memoria_app. A superuser may do so anyway.
-    if not (select rolsuper from pg_roles where rolname = current_user) then
-        execute format('grant memoria_app to %I', current_user);
-        execute format('grant memoria_lookup to %I', current_user);
+end
+$$;
+
+-- The owner of the tables connects and then becomes memoria_app. A superuser may do so anyway, and an administrator may
+-- have created the roles and granted them beforehand.
+do $$
+declare
+    needed text;
+begin
+    if (select rolsuper from pg_roles where rolname = current_user) then
+        return;
     end if;
+    foreach needed in array array['memoria_app', 'memoria_lookup'] loop
+        begin
+            execute format('grant %I to %I', needed, current_user);
+        exception when insufficient_privilege then
+            if not pg_has_role(current_user, needed, 'MEMBER') then
+                raise exception 'the role % exists already: an administrator must grant it to %', needed, current_user;
+            end if;
+        end;
+    end loop;
 end
 $$;
 
@@ -166,5 +182,7 @@ begin
     if not (select rolsuper from pg_roles where rolname = current_user) then
         execute format('revoke memoria_lookup from %I', current_user);
     end if;
+exception when insufficient_privilege then
+    null; -- an administrator granted it, and takes it back
 end
 $$;
