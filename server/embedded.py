@@ -75,19 +75,20 @@ class EmbeddedServers:
     speed and is for tests. Use it as a context manager, from the main thread: the servers are told to end
     when the thread that started them ends.
 
+    `join=True` makes do with the servers of another process that holds the folder, and leaves them running.
+
     Raises `EmbeddedError` when another process uses the folder, when a wheel is missing, or when a server
     does not come up; whatever had been started by then is stopped.
     """
 
-    def __init__(
-        self, home: Path, *, postgres: bool = True, redis: bool = True, durable: bool = True
-    ) -> None:
+    def __init__(self, home: Path, *, postgres: bool = True, redis: bool = True, durable: bool = True, join: bool = False) -> None:
         """Remember what to run; nothing is started yet."""
         home = home.expanduser().resolve()
         self._folders = _Folders(home, home / "postgres", _socket_folder(home), home / "logs")
         self._with_postgres = postgres
         self._with_redis = redis
         self._durable = durable
+        self._join = join
         self._lock: IO[str] | None = None
         self._running: list[RunningProgram] = []
 
@@ -113,7 +114,8 @@ class EmbeddedServers:
     def start(self) -> Self:
         """Start what was asked for and return when it answers: about a second the first time, 0.2 s later."""
         try:
-            self._prepare_folders()
+            if not self._open_folder():
+                return self
             if self._with_postgres:
                 self._start_postgres()
             if self._with_redis:
@@ -146,12 +148,20 @@ class EmbeddedServers:
         """Stop the servers."""
         self.stop()
 
-    def _prepare_folders(self) -> None:
+    def _open_folder(self) -> bool:
+        """Take the folder and say True; False when another process has it and we are to join."""
         folders = self._folders
         folders.home.mkdir(parents=True, exist_ok=True)
         self._lock = _lock_folder(folders.home)
+        if self._lock is None and self._join:
+            return False
+        if self._lock is None:
+            owner = (folders.home / "lock").read_text().strip() or "unknown"
+            message = f"MEMORIA_HOME {folders.home} is in use by process {owner}: stop it, or choose another folder."
+            raise EmbeddedError(message)
         folders.logs.mkdir(mode=0o700, exist_ok=True)
         _make_private(folders.sockets)
+        return True
 
     def _start_postgres(self) -> None:
         folders = self._folders
@@ -231,17 +241,14 @@ def _wheel_folder(package: str, variable: str) -> Path:
     return Path(spec.submodule_search_locations[0])
 
 
-def _lock_folder(home: Path) -> IO[str]:
-    """Take the folder for this process; the kernel gives it back however the process ends."""
+def _lock_folder(home: Path) -> IO[str] | None:
+    """Take the folder for this process, or return None; the kernel gives it back however the process ends."""
     lock = (home / "lock").open("a+")
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        lock.seek(0)
-        owner = lock.read().strip() or "unknown"
+    except BlockingIOError:
         lock.close()
-        message = f"MEMORIA_HOME {home} is in use by process {owner}: stop it, or choose another folder."
-        raise EmbeddedError(message) from error
+        return None
     lock.truncate(0)
     lock.write(str(os.getpid()))
     lock.flush()

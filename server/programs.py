@@ -61,9 +61,7 @@ class RunningProgram:
             if self._process.poll() is not None:
                 self._relaunch_or_raise()
             if time.monotonic() > deadline:
-                message = (
-                    f"{self.program.name} was not ready after {timeout_seconds:.0f} s: see {self.program.log}"
-                )
+                message = f"{self.program.name} was not ready after {timeout_seconds:.0f} s: see {self.program.log}"
                 raise ProgramError(message)
             time.sleep(_POLL_SECONDS)
 
@@ -121,9 +119,7 @@ def launcher_prefix(readable: Iterable[Path], death_signal: signal.Signals | Non
     is_root = os.geteuid() == 0
     if setpriv is None:
         if is_root:
-            message = (
-                "Running as root needs the program setpriv (Debian: util-linux), or start as another user."
-            )
+            message = "Running as root needs the program setpriv (Debian: util-linux), or start as another user."
             raise ProgramError(message)
         return ()
     words = [setpriv]

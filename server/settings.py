@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 SECRET_KEY_BYTES = 32
 DEFAULT_DIMENSIONS = 384
-_NEW_SECRET_HINT = "make one with: openssl rand -base64 32"
+_HOW_TO_MAKE_ONE = "make one with: openssl rand -base64 32"
 _LARGEST_PORT = 65535
 _URL_SAFE = str.maketrans("-_", "+/")
 
@@ -82,7 +82,7 @@ _VARIABLES: dict[str, tuple[str, str]] = {
     "REDIS_URL": ("", "Redis >= 6.2; unset: start one in MEMORIA_HOME"),
     "MEMORIA_SECRET_KEY": (
         "",
-        f"32 random bytes, base64 or hex; required with DATABASE_URL; {_NEW_SECRET_HINT}",
+        f"32 random bytes, base64 or hex; required with DATABASE_URL; {_HOW_TO_MAKE_ONE}",
     ),
     "MEMORIA_OWNER_DATABASE_URL": ("", "the role that owns the schema, for migrations; unset: DATABASE_URL"),
     "MEMORIA_HOME": (".memoria", "folder of the embedded servers and of local files"),
@@ -116,7 +116,7 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
     database_url = read.url("DATABASE_URL", ("postgresql", "postgres"))
     secret_key = read.secret_key()
     if database_url is not None and secret_key is None:
-        message = f"MEMORIA_SECRET_KEY is required when DATABASE_URL is set; {_NEW_SECRET_HINT}"
+        message = f"MEMORIA_SECRET_KEY is required when DATABASE_URL is set; {_HOW_TO_MAKE_ONE}"
         raise SettingsError(message)
     public_url = read.url("MEMORIA_PUBLIC_URL", ("https", "http")) or f"http://{_reachable(host)}:{port}"
     return Settings(
@@ -140,6 +140,15 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
 def new_secret_key() -> str:
     """Return a fresh value for MEMORIA_SECRET_KEY: 32 random bytes in base64."""
     return base64.b64encode(secrets.token_bytes(SECRET_KEY_BYTES)).decode()
+
+
+def read_secret_key(text: str) -> bytes:
+    """Decode a secret key from base64 (either alphabet) or hex. Raises `SettingsError` when it is too short."""
+    decoded = _decode_secret(text.strip())
+    if decoded is None or len(decoded) < SECRET_KEY_BYTES:
+        message = f"MEMORIA_SECRET_KEY must be at least 32 bytes, in base64 or hex; {_HOW_TO_MAKE_ONE}"
+        raise SettingsError(message)
+    return decoded
 
 
 def describe_settings() -> str:
@@ -185,13 +194,7 @@ class _Reader:
 
     def secret_key(self) -> bytes | None:
         value = self.text("MEMORIA_SECRET_KEY")
-        if not value:
-            return None
-        decoded = _decode_secret(value)
-        if decoded is None or len(decoded) < SECRET_KEY_BYTES:
-            message = f"MEMORIA_SECRET_KEY must be at least 32 bytes, in base64 or hex; {_NEW_SECRET_HINT}"
-            raise SettingsError(message)
-        return decoded
+        return read_secret_key(value) if value else None
 
 
 def _read_embedder(read: _Reader) -> EmbedderSettings:
@@ -207,12 +210,8 @@ def _read_embedder(read: _Reader) -> EmbedderSettings:
 
 
 def _read_allowed_hosts(read: _Reader, public_url: str) -> tuple[str, ...]:
-    named = tuple(
-        host.strip().lower() for host in read.text("MEMORIA_ALLOWED_HOSTS").split(",") if host.strip()
-    )
-    return named or tuple(
-        dict.fromkeys(("localhost", "127.0.0.1", "::1", urlsplit(public_url).hostname or ""))
-    )
+    named = tuple(host.strip().lower() for host in read.text("MEMORIA_ALLOWED_HOSTS").split(",") if host.strip())
+    return named or tuple(dict.fromkeys(("localhost", "127.0.0.1", "::1", urlsplit(public_url).hostname or "")))
 
 
 def _refuse_misspelled(environ: Mapping[str, str]) -> None:

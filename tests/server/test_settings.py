@@ -109,9 +109,7 @@ def test_an_endpoint_needs_its_url_and_model(missing: str) -> None:
 
 
 def test_a_misspelled_setting_is_refused_with_the_right_name() -> None:
-    assert (
-        refusal(MEMORIA_EMBEDER="openai") == "MEMORIA_EMBEDER is no setting: did you mean MEMORIA_EMBEDDER?"
-    )
+    assert refusal(MEMORIA_EMBEDER="openai") == "MEMORIA_EMBEDER is no setting: did you mean MEMORIA_EMBEDDER?"
 
 
 def test_the_variables_of_clients_are_left_alone() -> None:

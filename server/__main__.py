@@ -1,0 +1,102 @@
+"""The command `python -m server`: serve, migrate, administer."""
+
+import argparse
+import asyncio
+import signal
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+
+import asyncpg
+
+from memoria.errors import MemoriaError
+from memoria.migrations import migrate
+from server import admin
+from server.development import LocalAccount, ensure_local_account
+from server.embedded import EmbeddedError
+from server.local import kept_secret_key, local_servers
+from server.serving import listen, serve
+from server.settings import Settings, SettingsError, describe_settings, read_settings
+
+_DESCRIPTION = """\
+Serve Memoria over REST and MCP.
+
+  python -m server                 serve; with nothing set, a local server with its own Postgres and Redis
+  python -m server migrate         bring the database to the newest schema
+  python -m server admin --help    create accounts and keys
+"""
+
+
+def main(arguments: Sequence[str], environ: dict[str, str]) -> int:
+    """Run one command and return its exit code. What a person can mend is one sentence on stderr and code 1."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    parsed = _parser().parse_args(arguments)
+    try:
+        settings = read_settings(environ)
+        if parsed.command == "admin":
+            return _administer(settings, parsed.arguments)
+        if parsed.command == "migrate":
+            return _migrate(settings)
+        return _serve(settings, is_development=parsed.development or settings.database_url is None)
+    except (SettingsError, EmbeddedError, MemoriaError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m server",
+        description=_DESCRIPTION,
+        epilog=f"Settings are environment variables (defaults in brackets):\n\n{describe_settings()}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "--development",
+        action="store_true",
+        help="migrate at the start and create a local account, also with DATABASE_URL",
+    )
+    parser.set_defaults(command="serve")
+    commands = parser.add_subparsers(dest="command", metavar="command")
+    commands.add_parser("serve", help="serve (the default)")
+    commands.add_parser("migrate", help="bring the database to the newest schema")
+    administer = commands.add_parser("admin", help="create accounts and keys", add_help=False)
+    administer.add_argument("arguments", nargs=argparse.REMAINDER)
+    return parser
+
+
+def _serve(settings: Settings, *, is_development: bool) -> int:
+    with listen(settings.host, settings.port) as listener, local_servers(settings) as complete:
+        if not is_development:
+            return serve(complete, listener, lambda: print(f"Memoria listens on {complete.public_url}", flush=True))
+        account = asyncio.run(_prepare_development(complete))
+        return serve(complete, listener, lambda: print(account.welcome(), flush=True))
+
+
+def _migrate(settings: Settings) -> int:
+    with local_servers(settings, join=True) as complete:
+        applied = asyncio.run(_apply_migrations(complete))
+    print("\n".join(f"applied {name}" for name in applied) or "the schema is up to date")
+    return 0
+
+
+def _administer(settings: Settings, arguments: Sequence[str]) -> int:
+    if {"-h", "--help"} & set(arguments):
+        return admin.main(arguments, settings)
+    with local_servers(settings, join=True) as complete:
+        return admin.main(arguments, complete)
+
+
+async def _prepare_development(settings: Settings) -> LocalAccount:
+    await _apply_migrations(settings)
+    return await ensure_local_account(settings)
+
+
+async def _apply_migrations(settings: Settings) -> list[str]:
+    connection = await asyncpg.connect(settings.owner_database_url)
+    try:
+        return await migrate(connection)
+    finally:
+        await connection.close()

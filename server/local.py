@@ -1,0 +1,49 @@
+"""Fill in what a local server is not given: databases of its own, and a secret key kept in the home folder."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from server.embedded import EmbeddedServers
+from server.settings import Settings, new_secret_key, read_secret_key
+
+
+@contextmanager
+def local_servers(settings: Settings, *, join: bool = False) -> Iterator[Settings]:
+    """Run the servers that no URL is set for, and yield the settings with every URL and the secret key filled in.
+
+    `join=True` uses the servers of another process that has the home folder open, for a command beside a
+    running server. Raises `EmbeddedError`.
+    """
+    with_postgres, with_redis = settings.database_url is None, settings.redis_url is None
+    if not with_postgres and not with_redis:
+        yield settings
+        return
+    with EmbeddedServers(settings.home, postgres=with_postgres, redis=with_redis, join=join) as servers:
+        database_url = settings.database_url or servers.database_url
+        yield replace(
+            settings,
+            database_url=database_url,
+            owner_database_url=settings.owner_database_url or database_url,
+            redis_url=settings.redis_url or servers.redis_url,
+            secret_key=settings.secret_key or kept_secret_key(settings.home),
+        )
+
+
+def kept_secret_key(home: Path) -> bytes:
+    """Return the secret key in the home folder; make one, readable by its owner alone, the first time."""
+    path = home / "secret.key"
+    if not path.exists():
+        write_private(path, new_secret_key() + "\n")
+    return read_secret_key(path.read_text())
+
+
+def write_private(path: Path, text: str) -> None:
+    """Replace the file at once with `text`, readable and writable by its owner alone."""
+    partial = path.with_name(path.name + ".partial")
+    partial.unlink(missing_ok=True)
+    with open(partial, "x", opener=lambda name, flags: os.open(name, flags, 0o600), encoding="utf-8") as file:  # noqa: PTH123
+        file.write(text)
+    partial.replace(path)
