@@ -36,7 +36,7 @@ class FakeEmbedder:
         return [match.span() for match in _WORD.finditer(text)]
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
-        """Embed the texts; raises TextTooLongError beyond the window, EmbedderUnavailableError once closed."""
+        """Embed the texts; raises TextTooLongError, and EmbedderUnavailableError when closed."""
         if self._closed:
             raise EmbedderUnavailableError("the embedder is closed")
         return np.array([self._vector(text) for text in texts], np.float32).reshape(-1, self.dimensions)
@@ -59,6 +59,7 @@ class FakeEmbedder:
 
 @functools.lru_cache(maxsize=20_000)
 def _direction(word: str, dimensions: int) -> Vectors:
-    seed = int.from_bytes(hashlib.blake2b(word.encode(errors="surrogatepass"), digest_size=8).digest(), "little")
+    digest = hashlib.blake2b(word.encode(errors="surrogatepass"), digest_size=8).digest()
+    seed = int.from_bytes(digest, "little")
     vector = np.random.default_rng(seed).standard_normal(dimensions, np.float32)
     return vector / np.linalg.norm(vector)

@@ -66,7 +66,9 @@ class _Builder:
         attended = self._node(
             "Attention", [hidden, *packed, "mask"], [f"{name}_attended"], domain=_FUSED, num_heads=HEADS
         )
-        hidden = self._skip(f"{name}_attention", layer.attention_output, layer.attention_norm, attended, hidden)
+        hidden = self._skip(
+            f"{name}_attention", layer.attention_output, layer.attention_norm, attended, hidden
+        )
         weight, bias = self._dense(f"{name}_intermediate", layer.intermediate)
         widened = self._node("MatMul", [hidden, weight], [f"{name}_widened"])
         activated = self._node("BiasGelu", [widened, bias], [f"{name}_activated"], domain=_FUSED)
@@ -110,6 +112,7 @@ class _Builder:
         domain: str = "",
         **attributes: float,
     ) -> str:
-        node = helper.make_node(operator, inputs, outputs, name=outputs[0], domain=domain, **attributes)
+        node = helper.make_node(operator, inputs, outputs, name=outputs[0], domain=domain)
+        node.attribute.extend(helper.make_attribute(key, value) for key, value in attributes.items())
         self.nodes.append(node)
         return outputs[0]
