@@ -1,0 +1,110 @@
+"""Store typed, weighted edges and read those that activation spreads along."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+import numpy as np
+
+from memoria.database import Connection
+from memoria.records import Edge
+from memoria.vocabulary import EdgeType
+
+CROSSING = np.dtype([("from_id", ">i8"), ("to_id", ">i8"), ("type", ">i2"), ("weight", ">f8")])
+
+
+@dataclass(frozen=True, slots=True)
+class NewEdge:
+    """Be an edge to store."""
+
+    source_id: int
+    target_id: int
+    type: EdgeType
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class Crossings:
+    """Hold the ways out of some memories, one an element: `from_ids`, `to_ids` int64, `types` indexes, `weights`."""
+
+    from_ids: np.ndarray
+    to_ids: np.ndarray
+    types: np.ndarray
+    weights: np.ndarray
+
+
+async def insert_edges(
+    connection: Connection, org_id: UUID, namespace_id: int, edges: Sequence[NewEdge], now: datetime
+) -> None:
+    """Join memories; of two edges with the same ends and type the heavier weight stays."""
+    heaviest: dict[tuple[int, int, EdgeType], float] = {}
+    for edge in edges:
+        key = (edge.source_id, edge.target_id, edge.type)
+        heaviest[key] = max(edge.weight, heaviest.get(key, 0.0))
+    await connection.execute(
+        "insert_edges",
+        org_id=org_id,
+        namespace_id=namespace_id,
+        sources=[source for source, _, _ in heaviest],
+        targets=[target for _, target, _ in heaviest],
+        types=[edge_type.value for _, _, edge_type in heaviest],
+        weights=list(heaviest.values()),
+        now=now,
+    )
+
+
+async def read_crossings(
+    connection: Connection,
+    org_id: UUID,
+    namespace_id: int,
+    ids: Sequence[int],
+    *,
+    types: Sequence[EdgeType],
+    limit: int,
+) -> Crossings:
+    """Read the ways out of memories, walked in both directions, at most `limit` a memory and direction.
+
+    `Crossings.types` counts from 0 in the order of `types`. Tenant and namespace are checked at each edge.
+    """
+    packed = await connection.fetch_value(
+        "read_edges",
+        org_id=org_id,
+        namespace_id=namespace_id,
+        ids=ids,
+        types=[edge_type.value for edge_type in types],
+        limit=limit,
+    )
+    found = np.frombuffer(packed or b"", dtype=CROSSING)
+    return Crossings(
+        found["from_id"].astype(np.int64),
+        found["to_id"].astype(np.int64),
+        found["type"].astype(np.int64) - 1,
+        found["weight"].astype(np.float64),
+    )
+
+
+async def list_neighbors(
+    connection: Connection, org_id: UUID, namespace_id: int, memory_id: int, *, limit: int, offset: int
+) -> tuple[list[Edge], int]:
+    """Read a page of the edges at a memory, heaviest first, and how many there are in all."""
+    place = {"org_id": org_id, "namespace_id": namespace_id, "memory_id": memory_id}
+    rows = await connection.fetch("list_neighbors", limit=limit, offset=offset, **place)
+    total = await connection.fetch_value("count_neighbors", **place)
+    edges = [
+        Edge(row["source_id"], row["target_id"], EdgeType(row["type"]), row["weight"], row["created_at"])
+        for row in rows
+    ]
+    return edges, total
+
+
+async def delete_edges(
+    connection: Connection, org_id: UUID, memory_id: int, types: Sequence[EdgeType]
+) -> None:
+    """Delete the edges of some types at a memory."""
+    await connection.execute(
+        "delete_edges_by_type",
+        org_id=org_id,
+        memory_id=memory_id,
+        types=[edge_type.value for edge_type in types],
+    )

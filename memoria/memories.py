@@ -1,0 +1,228 @@
+"""Store memories: insert, read, filter, change and delete their rows."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import asyncpg
+import numpy as np
+
+from memoria.database import Connection, unpack_ids
+from memoria.memory_fields import MemoryFields
+from memoria.records import Filters, Memory
+from memoria.vocabulary import INITIAL_UTILITY, MemoryState, MemoryType, Source, Tier
+
+EXPIRED = "expired"  # not a state of its own: a memory whose expires_at has passed
+HIDDEN_BY_DEFAULT = (MemoryState.ARCHIVED, MemoryState.QUARANTINED)
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryRow:
+    """Be one row to insert."""
+
+    memory_id: int
+    part_of: int | None
+    fields: MemoryFields
+    terms: tuple[int, ...]
+    term_count: int
+
+
+def memory_from_row(row: asyncpg.Record) -> Memory:
+    """Build a Memory from a row of `memories` joined with its namespace's name."""
+    return Memory(
+        id=row["memory_id"],
+        namespace=row["namespace"],
+        content=row["content"],
+        type=MemoryType(row["type"]),
+        tier=Tier(row["tier"]),
+        state=MemoryState(row["state"]),
+        salience=row["salience"],
+        utility=row["utility"],
+        confidence=row["confidence"],
+        title=row["title"],
+        tags=tuple(row["tags"]),
+        category=row["category"],
+        source=Source(row["source"]) if row["source"] else None,
+        url=row["url"],
+        site=row["site"],
+        related_urls=tuple(row["related_urls"]),
+        project=row["project"],
+        context=row["context"],
+        metadata=row["metadata"],
+        pinned=row["pinned"],
+        part_of=row["part_of"],
+        occurred_at=row["occurred_at"],
+        created_at=row["created_at"],
+        updated_at=row["updated_at"],
+        last_accessed_at=row["last_accessed_at"],
+        expires_at=row["expires_at"],
+        access_count=row["access_count"],
+        version=row["version"],
+        content_hash=row["content_hash"],
+    )
+
+
+async def insert_memories(
+    connection: Connection, org_id: UUID, namespace_id: int, rows: Sequence[MemoryRow], now: datetime
+) -> int:
+    """Store rows and return how many went in: fewer than given when an equal memory has arrived meanwhile."""
+    inserted = await connection.fetch(
+        "insert_memories",
+        org_id=org_id,
+        namespace_id=namespace_id,
+        memories=[_as_json(row) for row in rows],
+        utility=INITIAL_UTILITY,
+        now=now,
+    )
+    return len(inserted)
+
+
+def _as_json(row: MemoryRow) -> dict[str, Any]:
+    fields = asdict(row.fields)
+    for name in ("content_hash", "duplicate_hash"):
+        fields[name] = fields[name].hex()
+    for name in ("occurred_at", "expires_at"):
+        fields[name] = fields[name].isoformat() if fields[name] else None
+    return fields | {
+        "memory_id": row.memory_id,
+        "part_of": row.part_of,
+        "terms": row.terms,
+        "term_count": row.term_count,
+    }
+
+
+async def find_duplicates(
+    connection: Connection, org_id: UUID, namespace_id: int, hashes: Sequence[bytes]
+) -> dict[bytes, int]:
+    """Find which duplicate hashes are stored already, and under which ids."""
+    rows = await connection.fetch("find_duplicates", org_id=org_id, namespace_id=namespace_id, hashes=hashes)
+    return {row["duplicate_hash"]: row["memory_id"] for row in rows}
+
+
+async def touch_memories(connection: Connection, org_id: UUID, ids: Sequence[int], now: datetime) -> None:
+    """Note that memories were sought again."""
+    await connection.execute("touch_memories", org_id=org_id, ids=sorted(ids), now=now)
+
+
+async def read_memories(connection: Connection, org_id: UUID, ids: Sequence[int]) -> dict[int, Memory]:
+    """Read whole memories; ids that do not exist are absent."""
+    rows = await connection.fetch("read_memories", org_id=org_id, ids=ids)
+    return {row["memory_id"]: memory_from_row(row) for row in rows}
+
+
+async def read_namespaces_of(connection: Connection, org_id: UUID, ids: Sequence[int]) -> dict[int, str]:
+    """Read the names of the namespaces that memories live in; ids that do not exist are absent."""
+    rows = await connection.fetch("list_ids_in_namespaces", org_id=org_id, ids=ids)
+    return {row["memory_id"]: row["namespace"] for row in rows}
+
+
+async def lock_memory(connection: Connection, org_id: UUID, memory_id: int) -> asyncpg.Record | None:
+    """Read one row and keep others from changing it until the transaction ends."""
+    return await connection.fetch_row("lock_memory", org_id=org_id, memory_id=memory_id)
+
+
+async def list_hidden_ids(
+    connection: Connection, org_id: UUID, namespace_id: int, now: datetime
+) -> np.ndarray:
+    """List the ids (int64) that recall leaves out unless asked: archived, quarantined and expired memories."""
+    packed = await connection.fetch_value(
+        "list_hidden_ids", org_id=org_id, namespace_id=namespace_id, now=now
+    )
+    return unpack_ids(packed)
+
+
+def visible_states(filters: Filters, include: Sequence[str]) -> list[str]:
+    """Say which states pass: those the filter names, else all but the hidden ones that `include` does not name."""
+    if filters.states:
+        return [state.value for state in filters.states]
+    return [state.value for state in MemoryState if state not in HIDDEN_BY_DEFAULT or state.value in include]
+
+
+async def list_matching_ids(
+    connection: Connection,
+    org_id: UUID,
+    namespace_id: int,
+    filters: Filters,
+    include: Sequence[str],
+    now: datetime,
+) -> np.ndarray:
+    """List the ids (int64, newest first) of the memories that pass the filters."""
+    packed = await connection.fetch_value(
+        "list_matching_ids",
+        org_id=org_id,
+        namespace_id=namespace_id,
+        now=now,
+        states=visible_states(filters, include),
+        with_expired=EXPIRED in include,
+        types=[memory_type.value for memory_type in filters.types],
+        tiers=[tier.value for tier in filters.tiers],
+        tags_any=filters.tags_any,
+        tags_all=filters.tags_all,
+        tags_none=filters.tags_none,
+        category=filters.category,
+        source=filters.source.value if filters.source else None,
+        site=filters.site,
+        url=filters.url,
+        project=filters.project,
+        context=dict(filters.context),
+        created_after=filters.created_after,
+        created_before=filters.created_before,
+        occurred_after=filters.occurred_after,
+        occurred_before=filters.occurred_before,
+        salience_min=filters.salience_min,
+        salience_max=filters.salience_max,
+    )
+    return unpack_ids(packed)
+
+
+async def list_ids_by_salience(
+    connection: Connection, org_id: UUID, namespace_id: int, ids: np.ndarray, *, limit: int, offset: int
+) -> list[int]:
+    """Order ids by salience, then newest first, and return one page of them."""
+    rows = await connection.fetch(
+        "list_ids_by_salience",
+        org_id=org_id,
+        namespace_id=namespace_id,
+        ids=ids.tolist(),
+        limit=limit,
+        offset=offset,
+    )
+    return [row["memory_id"] for row in rows]
+
+
+async def update_memory(
+    connection: Connection, org_id: UUID, row: MemoryRow, *, version: int, now: datetime
+) -> None:
+    """Write a memory's new version. Raises asyncpg.UniqueViolationError when it now equals another memory."""
+    fields = {name: getattr(row.fields, name) for name in row.fields.__slots__}
+    await connection.execute(
+        "update_memory",
+        org_id=org_id,
+        memory_id=row.memory_id,
+        version=version,
+        now=now,
+        terms=row.terms,
+        term_count=row.term_count,
+        **fields,
+    )
+
+
+async def set_state(
+    connection: Connection, org_id: UUID, memory_id: int, state: MemoryState, now: datetime
+) -> None:
+    """Move a memory to another state."""
+    await connection.execute(
+        "set_memory_state", org_id=org_id, memory_id=memory_id, state=state.value, now=now
+    )
+
+
+async def lock_deletable(connection: Connection, org_id: UUID, ids: Sequence[int]) -> list[asyncpg.Record]:
+    """Lock memories and their parts for deletion; the rows hold what their index entries are found by."""
+    return await connection.fetch("lock_deletable", org_id=org_id, ids=ids)
+
+
+async def delete_memories(connection: Connection, org_id: UUID, ids: Sequence[int]) -> int:
+    """Delete rows; edges and events go with them. Returns how many went."""
+    return await connection.execute("delete_memories", org_id=org_id, ids=ids)

@@ -1,0 +1,39 @@
+"""Store the history of memories: their earlier versions and their moves between tiers and states."""
+
+from datetime import datetime
+from uuid import UUID
+
+from memoria.database import Connection
+from memoria.records import HistoryEntry, JsonObject
+
+
+async def record_event(
+    connection: Connection,
+    org_id: UUID,
+    memory_id: int,
+    *,
+    event: str,
+    version: int,
+    at: datetime,
+    key_id: UUID | None,
+    fields: JsonObject,
+) -> None:
+    """Add one event; `version` is the memory's after it. The caller holds the memory's row lock."""
+    await connection.execute(
+        "insert_memory_event",
+        org_id=org_id,
+        memory_id=memory_id,
+        event=event,
+        version=version,
+        at=at,
+        key_id=key_id,
+        fields=fields,
+    )
+
+
+async def list_events(connection: Connection, org_id: UUID, memory_id: int) -> list[HistoryEntry]:
+    """Read a memory's events, oldest first."""
+    rows = await connection.fetch("list_memory_events", org_id=org_id, memory_id=memory_id)
+    return [
+        HistoryEntry(row["event"], row["version"], row["at"], row["key_id"], row["fields"]) for row in rows
+    ]

@@ -1,0 +1,52 @@
+-- name: insert_edges
+-- Join memories; an edge that is there keeps the greater weight.
+insert into edges (org_id, namespace_id, source_id, target_id, type, weight, created_at)
+select :org_id, :namespace_id, new.source_id, new.target_id, new.type, new.weight, :now
+from unnest(:sources::bigint[], :targets::bigint[], :types::text[], :weights::double precision[])
+    as new (source_id, target_id, type, weight)
+order by new.source_id, new.target_id, new.type
+on conflict on constraint edges_pkey do update set weight = greatest(edges.weight, excluded.weight);
+
+-- name: read_edges
+-- Pack the edges at the given memories, walked in both directions, each memory's heaviest first and at most so many
+-- a direction: from, to (int8), the type's position in the given list (int2) and the weight (float8).
+select string_agg(
+    int8send(near.from_id) || int8send(near.to_id)
+    || int2send(array_position(:types::text[], near.type)::smallint) || float8send(near.weight), ''::bytea)
+from unnest(:ids::bigint[]) as lit (memory_id)
+cross join lateral (
+    (select e.source_id as from_id, e.target_id as to_id, e.type, e.weight
+     from edges e
+     where e.org_id = :org_id and e.source_id = lit.memory_id and e.namespace_id = :namespace_id
+       and e.type = any(:types)
+     order by e.weight desc, e.target_id
+     limit :limit)
+    union all
+    (select e.target_id, e.source_id, e.type, e.weight
+     from edges e
+     where e.org_id = :org_id and e.target_id = lit.memory_id and e.namespace_id = :namespace_id
+       and e.type = any(:types)
+     order by e.weight desc, e.source_id
+     limit :limit)
+) near;
+
+-- name: list_neighbors
+-- Read a page of the edges at one memory, heaviest first.
+select source_id, target_id, type, weight, created_at
+from edges
+where org_id = :org_id and namespace_id = :namespace_id
+  and (source_id = :memory_id or target_id = :memory_id)
+order by weight desc, source_id, target_id, type
+limit :limit offset :offset;
+
+-- name: count_neighbors
+-- Count the edges at one memory.
+select count(*)
+from edges
+where org_id = :org_id and namespace_id = :namespace_id
+  and (source_id = :memory_id or target_id = :memory_id);
+
+-- name: delete_edges_by_type
+-- Delete the edges of given types at one memory (they are computed again when its text changes).
+delete from edges
+where org_id = :org_id and (source_id = :memory_id or target_id = :memory_id) and type = any(:types::text[]);

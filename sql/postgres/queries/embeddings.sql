@@ -1,0 +1,58 @@
+-- name: insert_embeddings
+-- Store the vectors of passages; they stay outside the graph index until a worker puts them in.
+insert into embeddings (org_id, namespace_id, memory_id, passage, embedding)
+select :org_id, :namespace_id, new.memory_id, new.passage, new.embedding
+from unnest(:memory_ids::bigint[], :passages::smallint[], :embeddings::halfvec[])
+    as new (memory_id, passage, embedding)
+order by new.memory_id, new.passage;
+
+-- name: delete_embeddings
+-- Delete the vectors of memories.
+delete from embeddings
+where org_id = :org_id and namespace_id = :namespace_id and memory_id = any(:memory_ids::bigint[]);
+
+-- name: nearest_by_scan
+-- Find the nearest memories by scanning all vectors of the namespace; the "+ 0" keeps the graph index out.
+select memory_id, max(1 - (embedding <=> :vector::halfvec)) as cosine
+from embeddings
+where org_id = :org_id and namespace_id = :namespace_id
+group by memory_id
+order by cosine desc, memory_id desc
+limit :limit;
+
+-- name: nearest_by_graph
+-- Find the nearest passages through the graph index, and by scan among those not in it yet.
+(select memory_id, 1 - (embedding <=> :vector::halfvec) as cosine
+ from embeddings
+ where org_id = :org_id and namespace_id = :namespace_id and in_graph
+ order by embedding <=> :vector::halfvec
+ limit :limit)
+union all
+(select memory_id, 1 - (embedding <=> :vector::halfvec)
+ from embeddings
+ where org_id = :org_id and namespace_id = :namespace_id and not in_graph
+ order by (embedding <=> :vector::halfvec) + 0
+ limit :limit);
+
+-- name: nearest_among
+-- Find the nearest among the given memories (those that pass a filter).
+select memory_id, max(1 - (embedding <=> :vector::halfvec)) as cosine
+from embeddings
+where org_id = :org_id and namespace_id = :namespace_id and memory_id = any(:ids::bigint[])
+group by memory_id
+order by cosine desc, memory_id desc
+limit :limit;
+
+-- name: read_cosines
+-- Compare the query with the given memories, each by its nearest passage.
+select memory_id, max(1 - (embedding <=> :vector::halfvec)) as cosine
+from embeddings
+where org_id = :org_id and namespace_id = :namespace_id and memory_id = any(:ids::bigint[])
+group by memory_id;
+
+-- name: read_all_embeddings
+-- Pack every vector of a (small) namespace: a batch compares itself with them in one multiplication.
+select string_agg(int8send(memory_id), ''::bytea order by memory_id, passage) as memory_ids,
+       string_agg(halfvec_send(embedding), ''::bytea order by memory_id, passage) as vectors
+from embeddings
+where org_id = :org_id and namespace_id = :namespace_id;

@@ -1,0 +1,173 @@
+-- name: insert_memories
+-- Store memories; one whose duplicate is there already (or arrives at the same time) is passed over.
+insert into memories (
+    org_id, memory_id, namespace_id, content, type, tier, state, salience, utility, confidence, title, tags, category,
+    source, url, site, related_urls, project, context, metadata, pinned, part_of, session, occurred_at, created_at,
+    updated_at, last_accessed_at, expires_at, content_hash, duplicate_hash, terms, term_count
+)
+select
+    :org_id, new.memory_id, :namespace_id, new.content, new.type, new.tier, 'active', new.salience, :utility,
+    new.confidence, new.title, array(select jsonb_array_elements_text(new.tags)), new.category, new.source, new.url,
+    new.site, array(select jsonb_array_elements_text(new.related_urls)), new.project, new.context,
+    nullif(new.metadata, 'null'::jsonb), new.pinned, new.part_of, new.session, new.occurred_at, :now, :now, :now,
+    new.expires_at, decode(new.content_hash, 'hex'), decode(new.duplicate_hash, 'hex'),
+    array(select jsonb_array_elements_text(new.terms)::integer), new.term_count
+from jsonb_to_recordset(:memories::jsonb) as new (
+    memory_id bigint, content text, type text, tier text, salience double precision, confidence double precision,
+    title text, tags jsonb, category text, source text, url text, site text, related_urls jsonb, project text,
+    context jsonb, metadata jsonb, pinned boolean, part_of bigint, session text, occurred_at timestamptz,
+    expires_at timestamptz, content_hash text, duplicate_hash text, terms jsonb, term_count integer
+)
+order by new.duplicate_hash
+on conflict on constraint memories_duplicate_key do nothing
+returning memory_id;
+
+-- name: find_duplicates
+-- Find the memories that equal new ones.
+select memory_id, duplicate_hash
+from memories
+where org_id = :org_id and namespace_id = :namespace_id and duplicate_hash = any(:hashes::bytea[]);
+
+-- name: touch_memories
+-- Note that memories were sought again.
+update memories
+set last_accessed_at = greatest(last_accessed_at, :now)
+where org_id = :org_id and memory_id = any(:ids::bigint[]);
+
+-- name: read_memories
+-- Read whole memories by id.
+select m.*, n.name as namespace
+from memories m
+join namespaces n on n.org_id = m.org_id and n.namespace_id = m.namespace_id
+where m.org_id = :org_id and m.memory_id = any(:ids::bigint[]);
+
+-- name: lock_memory
+-- Read one whole memory and keep others from changing it until the transaction ends.
+select m.*, n.name as namespace
+from memories m
+join namespaces n on n.org_id = m.org_id and n.namespace_id = m.namespace_id
+where m.org_id = :org_id and m.memory_id = :memory_id
+for update of m;
+
+-- name: read_scoring_fields
+-- Read what the score of a candidate is made of.
+select memory_id, type, tier, state, salience, utility, access_count, useful_count, last_accessed_at, occurred_at,
+       url, site, session, project
+from memories
+where org_id = :org_id and namespace_id = :namespace_id and memory_id = any(:ids::bigint[]);
+
+-- name: list_hidden_ids
+-- Pack the ids that recall leaves out unless asked: archived, quarantined and expired memories.
+select string_agg(int8send(memory_id), ''::bytea)
+from memories
+where org_id = :org_id and namespace_id = :namespace_id
+  and (state in ('archived', 'quarantined') or expires_at is not null)
+  and (state in ('archived', 'quarantined') or expires_at <= :now);
+
+-- name: list_matching_ids
+-- Pack the ids of the memories that pass the filters, newest first.
+select string_agg(int8send(memory_id), ''::bytea order by memory_id desc)
+from memories
+where org_id = :org_id and namespace_id = :namespace_id
+  and state = any(:states::text[])
+  and (:with_expired or expires_at is null or expires_at > :now)
+  and (cardinality(:types::text[]) = 0 or type = any(:types))
+  and (cardinality(:tiers::text[]) = 0 or tier = any(:tiers))
+  and (cardinality(:tags_any::text[]) = 0 or tags && :tags_any)
+  and tags @> :tags_all::text[]
+  and not tags && :tags_none::text[]
+  and (:category::text is null or category = :category)
+  and (:source::text is null or source = :source)
+  and (:site::text is null or site = :site)
+  and (:url::text is null or url = :url)
+  and (:project::text is null or project is null or project = :project)
+  and context @> :context::jsonb
+  and (:created_after::timestamptz is null or created_at >= :created_after)
+  and (:created_before::timestamptz is null or created_at < :created_before)
+  and (:occurred_after::timestamptz is null or occurred_at >= :occurred_after)
+  and (:occurred_before::timestamptz is null or occurred_at < :occurred_before)
+  and (:salience_min::double precision is null or salience >= :salience_min)
+  and (:salience_max::double precision is null or salience <= :salience_max);
+
+-- name: list_ids_by_salience
+-- Order ids by salience, then newest first.
+select memory_id
+from memories
+where org_id = :org_id and namespace_id = :namespace_id and memory_id = any(:ids::bigint[])
+order by salience desc, memory_id desc
+limit :limit offset :offset;
+
+-- name: list_page_ids
+-- Find the url's own memories, then its site's, newest first.
+select memory_id, url is not distinct from :url::text as same_page
+from memories
+where org_id = :org_id and namespace_id = :namespace_id
+  and (url = :url or site = :site)
+order by same_page desc, memory_id desc
+limit :limit;
+
+-- name: find_temporal_neighbors
+-- For each new memory find the one before and the one after it in its conversation: of the same session, or without
+-- a session within the given minutes. Candidates are stored memories.
+select new.position, near.memory_id, near.is_earlier
+from unnest(:positions::integer[], :sessions::text[], :occurred::timestamptz[])
+    as new (position, session, occurred_at)
+cross join lateral (
+    (select m.memory_id, true as is_earlier
+     from memories m
+     where m.org_id = :org_id and m.namespace_id = :namespace_id and m.state = 'active'
+       and m.session = new.session and m.occurred_at <= new.occurred_at
+     order by m.occurred_at desc, m.memory_id desc
+     limit 1)
+    union all
+    (select m.memory_id, false
+     from memories m
+     where m.org_id = :org_id and m.namespace_id = :namespace_id and m.state = 'active'
+       and m.session = new.session and m.occurred_at > new.occurred_at
+     order by m.occurred_at, m.memory_id
+     limit 1)
+    union all
+    (select m.memory_id, true
+     from memories m
+     where m.org_id = :org_id and m.namespace_id = :namespace_id and m.state = 'active'
+       and new.session is null and m.session is null
+       and m.occurred_at between new.occurred_at - make_interval(mins => :minutes) and new.occurred_at
+     order by m.occurred_at desc, m.memory_id desc
+     limit 1)
+) near;
+
+-- name: update_memory
+-- Write a memory's new version.
+update memories
+set content = :content, type = :type, tier = :tier, salience = :salience, confidence = :confidence, title = :title,
+    tags = :tags, category = :category, source = :source, url = :url, site = :site, related_urls = :related_urls,
+    project = :project, context = :context, metadata = :metadata, pinned = :pinned, session = :session,
+    occurred_at = :occurred_at, expires_at = :expires_at, updated_at = :now, version = :version,
+    content_hash = :content_hash, duplicate_hash = :duplicate_hash, terms = :terms, term_count = :term_count
+where org_id = :org_id and memory_id = :memory_id;
+
+-- name: set_memory_state
+-- Move a memory between states (active, archived).
+update memories
+set state = :state, updated_at = :now
+where org_id = :org_id and memory_id = :memory_id;
+
+-- name: lock_deletable
+-- Lock the named memories and their parts, in order, and read what their traces in other tables are found by.
+select memory_id, namespace_id, terms, term_count
+from memories
+where org_id = :org_id and (memory_id = any(:ids::bigint[]) or part_of = any(:ids))
+order by memory_id
+for update;
+
+-- name: delete_memories
+-- Delete memories; edges and events go with them.
+delete from memories
+where org_id = :org_id and memory_id = any(:ids::bigint[]);
+
+-- name: list_ids_in_namespaces
+-- Keep those ids that exist, with the names of their namespaces.
+select m.memory_id, n.name as namespace
+from memories m
+join namespaces n on n.org_id = m.org_id and n.namespace_id = m.namespace_id
+where m.org_id = :org_id and m.memory_id = any(:ids::bigint[]);

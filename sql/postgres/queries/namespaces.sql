@@ -1,0 +1,54 @@
+-- name: create_namespace
+-- Make a namespace at its first write; one that is there stays as it is.
+insert into namespaces (org_id, namespace_id, name, embedder, created_at)
+values (:org_id, :namespace_id, :name, :embedder, :now)
+on conflict on constraint namespaces_name_key do nothing;
+
+-- name: find_namespace
+-- Read a namespace by its name.
+select namespace_id, name, embedder, memory_count, term_count, embedding_count, created_at
+from namespaces
+where org_id = :org_id and name = :name;
+
+-- name: grow_namespace
+-- Move a namespace's counters by what a transaction added or took away; last in it, since it locks the row.
+update namespaces
+set memory_count = memory_count + :memories,
+    term_count = term_count + :terms,
+    embedding_count = embedding_count + :embeddings
+where org_id = :org_id and namespace_id = :namespace_id;
+
+-- name: list_namespaces
+-- Read a page of namespaces by name, those a key may touch alone: exact names and prefixes (an empty list means all).
+select name, memory_count, created_at
+from namespaces
+where org_id = :org_id
+  and (:after::text is null or name > :after)
+  and (cardinality(:exact_names::text[]) + cardinality(:prefixes::text[]) = 0
+       or name = any(:exact_names)
+       or exists (select from unnest(:prefixes) prefix where starts_with(name, prefix)))
+order by name
+limit :limit;
+
+-- name: count_namespaces
+-- Count the namespaces a key may touch.
+select count(*)
+from namespaces
+where org_id = :org_id
+  and (cardinality(:exact_names::text[]) + cardinality(:prefixes::text[]) = 0
+       or name = any(:exact_names)
+       or exists (select from unnest(:prefixes) prefix where starts_with(name, prefix)));
+
+-- name: count_memories_by_kind
+-- Count a namespace's memories by tier, type and state at once.
+select tier, type, state, count(*) as memories
+from memories
+where org_id = :org_id and namespace_id = :namespace_id
+group by tier, type, state;
+
+-- name: count_edges_by_type
+-- Count a namespace's edges by type.
+select edges.type, count(*) as edges
+from edges
+where org_id = :org_id and namespace_id = :namespace_id
+group by edges.type;
