@@ -209,9 +209,7 @@ def _deliver(batch: list[tuple[_Request[PreparedT], int]], computed: asyncio.Fut
 
     Batches run one after another, so a request with nothing left to take is complete.
     """
-    waiting = [
-        (row, request, index) for row, (request, index) in enumerate(batch) if not request.answer.done()
-    ]
+    waiting = [(row, request, index) for row, (request, index) in enumerate(batch) if not request.answer.done()]
     fault = computed.exception()
     if fault is not None:
         for request in {request for _, request, _ in waiting}:

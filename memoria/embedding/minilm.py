@@ -157,9 +157,7 @@ def _groups_of_like_length(lengths: Sequence[int]) -> Iterator[list[int]]:
     """Yield the positions in groups whose lengths are close, shortest first."""
     group: list[int] = []
     for position in sorted(range(len(lengths)), key=lengths.__getitem__):
-        if group and lengths[position] > max(
-            lengths[group[0]] * _LENGTH_SPREAD, lengths[group[0]] + _CLOSE_TOKENS
-        ):
+        if group and lengths[position] > max(lengths[group[0]] * _LENGTH_SPREAD, lengths[group[0]] + _CLOSE_TOKENS):
             yield group
             group = []
         group.append(position)

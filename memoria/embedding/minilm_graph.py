@@ -66,9 +66,7 @@ class _Builder:
         attended = self._node(
             "Attention", [hidden, *packed, "mask"], [f"{name}_attended"], domain=_FUSED, num_heads=HEADS
         )
-        hidden = self._skip(
-            f"{name}_attention", layer.attention_output, layer.attention_norm, attended, hidden
-        )
+        hidden = self._skip(f"{name}_attention", layer.attention_output, layer.attention_norm, attended, hidden)
         weight, bias = self._dense(f"{name}_intermediate", layer.intermediate)
         widened = self._node("MatMul", [hidden, weight], [f"{name}_widened"])
         activated = self._node("BiasGelu", [widened, bias], [f"{name}_activated"], domain=_FUSED)

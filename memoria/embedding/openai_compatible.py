@@ -15,7 +15,6 @@ from memoria.embedding.port import TextTooLongError, Vectors
 from memoria.errors import EmbedderUnavailableError
 
 _ATTEMPTS = 4
-_FIRST_WAIT_SECONDS = 0.5
 _LONGEST_WAIT_SECONDS = 30.0  # an endpoint that asks for more is given up at once
 _TRANSIENT = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 
@@ -37,6 +36,12 @@ class EndpointSettings:
     max_tokens: int = 2000
     batch_texts: int = 64
     timeout_seconds: float = 30.0
+    first_wait_seconds: float = 0.5
+
+    def __post_init__(self) -> None:
+        """Refuse, without repeating it, a key that a header cannot carry."""
+        if self.api_key is not None and not (self.api_key.isascii() and self.api_key.isprintable()):
+            raise ValueError("the embedding endpoint's API key holds characters that a header cannot carry")
 
 
 class OpenAICompatibleEmbedder:
@@ -96,7 +101,7 @@ class OpenAICompatibleEmbedder:
         response = await self._post(body)
         try:
             return _read_vectors(response.json(), len(texts), self.dimensions)
-        except (ValueError, TypeError, KeyError) as malformed:
+        except (ValueError, TypeError) as malformed:
             raise EmbedderUnavailableError(
                 f"the embedding endpoint gave a malformed answer: {malformed}"
             ) from malformed
@@ -117,21 +122,18 @@ class OpenAICompatibleEmbedder:
                 outcome, asked_seconds = f"HTTP {response.status_code}", _retry_after_seconds(response)
                 if response.status_code not in _TRANSIENT:
                     raise EmbedderUnavailableError(f"the embedding endpoint refused: {outcome}")
-            wait_seconds = _wait_seconds(attempt, asked_seconds)
+            wait_seconds = self._wait_seconds(attempt, asked_seconds)
             if attempt == _ATTEMPTS or wait_seconds > _LONGEST_WAIT_SECONDS:
-                raise EmbedderUnavailableError(
-                    f"the embedding endpoint failed {attempt} time(s), last: {outcome}"
-                )
+                raise EmbedderUnavailableError(f"the embedding endpoint failed {attempt} time(s), last: {outcome}")
             await asyncio.sleep(wait_seconds)
 
-
-def _wait_seconds(attempt: int, asked_seconds: float | None) -> float:
-    """Choose the wait before the next attempt: what was asked for, else doubling, jittered by half."""
-    if asked_seconds is not None:
-        return asked_seconds
-    # Not a secret: jitter only keeps many clients from coming back at the same moment.
-    doubled: float = _FIRST_WAIT_SECONDS * 2 ** (attempt - 1)
-    return doubled * random.uniform(0.5, 1.0)  # noqa: S311
+    def _wait_seconds(self, attempt: int, asked_seconds: float | None) -> float:
+        """Choose the wait before the next attempt: what was asked for, else doubling, jittered by half."""
+        if asked_seconds is not None:
+            return asked_seconds
+        doubled: float = self._settings.first_wait_seconds * 2 ** (attempt - 1)
+        # Not a secret: jitter only keeps many clients from coming back at the same moment.
+        return doubled * random.uniform(0.5, 1.0)  # noqa: S311
 
 
 def _retry_after_seconds(response: httpx.Response) -> float | None:
@@ -149,9 +151,9 @@ def _retry_after_seconds(response: httpx.Response) -> float | None:
 
 
 def _read_vectors(answer: object, count: int, dimensions: int) -> Vectors:
-    """Check an answer and put its rows in order; raises ValueError, TypeError or KeyError with the reason."""
-    rows = answer["data"] if isinstance(answer, dict) else None
-    if not isinstance(rows, list) or len(rows) != count:
+    """Check an answer and put its rows in order; raises ValueError or TypeError with the reason."""
+    rows = answer.get("data") if isinstance(answer, dict) else None
+    if not isinstance(rows, list) or len(rows) != count or not all(isinstance(row, dict) for row in rows):
         raise ValueError(f"expected {count} embeddings")
     # Some servers leave `index` out, and then answer in order.
     places = [row.get("index", place) for place, row in enumerate(rows)]
@@ -159,11 +161,17 @@ def _read_vectors(answer: object, count: int, dimensions: int) -> Vectors:
         raise ValueError("the indexes of the embeddings are not those of the texts")
     vectors = np.empty((count, dimensions), np.float32)
     for place, row in zip(places, rows, strict=True):
-        vector = np.asarray(row["embedding"], np.float64)
-        if vector.shape != (dimensions,):
-            raise ValueError(f"an embedding has shape {vector.shape} instead of ({dimensions},)")
-        length = float(np.linalg.norm(vector))
-        if not np.isfinite(length) or length == 0.0:
-            raise ValueError("an embedding is not finite or is zero")
-        vectors[place] = vector / length
+        vectors[place] = _read_vector(row.get("embedding"), dimensions)
     return vectors
+
+
+def _read_vector(numbers: object, dimensions: int) -> Vectors:
+    if not isinstance(numbers, list) or not all(isinstance(number, int | float) for number in numbers):
+        raise ValueError("an embedding is not a list of numbers")
+    if len(numbers) != dimensions:
+        raise ValueError(f"an embedding has {len(numbers)} dimensions instead of {dimensions}")
+    vector = np.asarray(numbers, np.float64)
+    length = float(np.linalg.norm(vector))
+    if not np.isfinite(length) or length == 0.0:
+        raise ValueError("an embedding is not finite or is zero")
+    return np.asarray(vector / length, np.float32)

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Sequence
 
 import numpy as np
 import pytest
+from anyio.lowlevel import checkpoint
 
 from memoria.embedding import BatchingEmbedder, EmbedderUnavailableError, TextTooLongError, Vectors
 from memoria.embedding.batching import MAX_BATCH_TEXTS, MAX_BATCH_TOKENS
@@ -72,11 +73,11 @@ async def embedder(model: GatedModel) -> AsyncIterator[BatchingEmbedder[str]]:
 async def queue(embedder: BatchingEmbedder[str], *requests: list[str]) -> list[asyncio.Task[Vectors]]:
     """Start the requests and return once all of them wait in their lanes (or are answered)."""
     tasks = [asyncio.create_task(embedder.embed(texts)) for texts in requests]
-    await asyncio.sleep(0)  # lets each task hand its texts to the tokenising thread
+    await checkpoint()  # lets each task hand its texts to the tokenising thread
     # That thread works in order: when this later piece of work is done, so are theirs.
     await asyncio.get_running_loop().run_in_executor(embedder._preparing, lambda: None)
     for _ in range(3):
-        await asyncio.sleep(0)
+        await checkpoint()
     return tasks
 
 
@@ -108,9 +109,7 @@ async def test_a_batch_stays_within_its_caps(model: GatedModel, embedder: Batchi
     assert max(sum(map(len, batch)) for batch in model.batches) <= MAX_BATCH_TOKENS
 
 
-async def test_a_query_overtakes_a_large_ingestion(
-    model: GatedModel, embedder: BatchingEmbedder[str]
-) -> None:
+async def test_a_query_overtakes_a_large_ingestion(model: GatedModel, embedder: BatchingEmbedder[str]) -> None:
     ingestion = asyncio.create_task(embedder.embed(["document"] * 500))
     await model.batch_started()
     (query,) = await queue(embedder, ["query"])
@@ -122,9 +121,7 @@ async def test_a_query_overtakes_a_large_ingestion(
     assert len(await ingestion) == 500
 
 
-async def test_steady_queries_do_not_starve_an_ingestion(
-    model: GatedModel, embedder: BatchingEmbedder[str]
-) -> None:
+async def test_steady_queries_do_not_starve_an_ingestion(model: GatedModel, embedder: BatchingEmbedder[str]) -> None:
     first = asyncio.create_task(embedder.embed(["first"]))
     await model.batch_started()
     waiting = await queue(embedder, ["document"] * 64, *[["q" * 8] * 8 for _ in range(12)])
@@ -170,9 +167,7 @@ async def test_a_text_beyond_the_window_fails_its_own_caller_alone(
     model: GatedModel, embedder: BatchingEmbedder[str]
 ) -> None:
     model.permit()
-    good, bad = await asyncio.gather(
-        embedder.embed(["good"]), embedder.embed(["x" * 255]), return_exceptions=True
-    )
+    good, bad = await asyncio.gather(embedder.embed(["good"]), embedder.embed(["x" * 255]), return_exceptions=True)
     assert isinstance(bad, TextTooLongError)
     assert isinstance(good, np.ndarray)
     assert model.batches == [["good"]]
@@ -188,7 +183,7 @@ async def test_close_finishes_what_was_accepted_and_refuses_the_rest(model: Gate
     await model.batch_started()
     (waiting,) = await queue(embedder, ["waiting"] * 40)
     closing = asyncio.create_task(embedder.close())
-    await asyncio.sleep(0)
+    await checkpoint()
     with pytest.raises(EmbedderUnavailableError):
         await embedder.embed(["late"])
     assert not model.closed

@@ -98,7 +98,7 @@ def test_sentences_of_like_meaning_are_closer(minilm: MiniLM) -> None:
 def test_a_text_at_the_window_is_embedded_and_one_beyond_is_refused(minilm: MiniLM) -> None:
     assert minilm.count_tokens("word " * 254) == minilm.max_tokens == 254
     assert embed(minilm, ["word " * 254]).shape == (1, 384)
-    with pytest.raises(TextTooLongError, match="255 tokens .* 254 tokens") as refused:
+    with pytest.raises(TextTooLongError, match=r"255 tokens .* 254 tokens") as refused:
         minilm.prepare(["short", "word " * 255])
     assert isinstance(refused.value, ValueError)
     assert refused.value.tokens == 255
