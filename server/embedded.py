@@ -81,7 +81,9 @@ class EmbeddedServers:
     does not come up; whatever had been started by then is stopped.
     """
 
-    def __init__(self, home: Path, *, postgres: bool = True, redis: bool = True, durable: bool = True, join: bool = False) -> None:
+    def __init__(
+        self, home: Path, *, postgres: bool = True, redis: bool = True, durable: bool = True, join: bool = False
+    ) -> None:
         """Remember what to run; nothing is started yet."""
         home = home.expanduser().resolve()
         self._folders = _Folders(home, home / "postgres", _socket_folder(home), home / "logs")
