@@ -37,22 +37,22 @@ class Connection:
         self._raw = raw
         self._statements = load_statements("postgres")
 
-    async def fetch(self, name: str, **parameters: object) -> list[asyncpg.Record]:
+    async def fetch(self, name: str, /, **parameters: object) -> list[asyncpg.Record]:
         """Run a query and return its rows."""
         statement = self._statements[name]
         return await self._raw.fetch(statement.sql, *statement.arguments(parameters))
 
-    async def fetch_row(self, name: str, **parameters: object) -> asyncpg.Record | None:
+    async def fetch_row(self, name: str, /, **parameters: object) -> asyncpg.Record | None:
         """Run a query and return its first row, or None."""
         statement = self._statements[name]
         return await self._raw.fetchrow(statement.sql, *statement.arguments(parameters))
 
-    async def fetch_value(self, name: str, **parameters: object) -> Any:
+    async def fetch_value(self, name: str, /, **parameters: object) -> Any:
         """Run a query and return the first column of its first row, or None."""
         statement = self._statements[name]
         return await self._raw.fetchval(statement.sql, *statement.arguments(parameters))
 
-    async def execute(self, name: str, **parameters: object) -> int:
+    async def execute(self, name: str, /, **parameters: object) -> int:
         """Run a statement and return how many rows it touched."""
         statement = self._statements[name]
         status = await self._raw.execute(statement.sql, *statement.arguments(parameters))

@@ -2,19 +2,20 @@
 
 import argparse
 import asyncio
+import os
 import signal
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 
 import asyncpg
 
-from memoria.errors import MemoriaError
+from memoria.database import CONNECTION_ERRORS
+from memoria.errors import MemoriaError, UnavailableError
 from memoria.migrations import migrate
 from server import admin
 from server.development import LocalAccount, ensure_local_account
 from server.embedded import EmbeddedError
-from server.local import kept_secret_key, local_servers
+from server.local import local_servers
 from server.serving import listen, serve
 from server.settings import Settings, SettingsError, describe_settings, read_settings
 
@@ -95,8 +96,16 @@ async def _prepare_development(settings: Settings) -> LocalAccount:
 
 
 async def _apply_migrations(settings: Settings) -> list[str]:
-    connection = await asyncpg.connect(settings.owner_database_url)
+    try:
+        connection = await asyncpg.connect(settings.owner_database_url)
+    except CONNECTION_ERRORS as error:
+        message = f"The database does not answer: {type(error).__name__}."
+        raise UnavailableError(message) from error
     try:
         return await migrate(connection)
     finally:
         await connection.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:], dict(os.environ)))

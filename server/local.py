@@ -44,6 +44,6 @@ def write_private(path: Path, text: str) -> None:
     """Replace the file at once with `text`, readable and writable by its owner alone."""
     partial = path.with_name(path.name + ".partial")
     partial.unlink(missing_ok=True)
-    with open(partial, "x", opener=lambda name, flags: os.open(name, flags, 0o600), encoding="utf-8") as file:  # noqa: PTH123
+    with open(partial, "x", opener=lambda name, flags: os.open(name, flags, 0o600), encoding="utf-8") as file:
         file.write(text)
     partial.replace(path)

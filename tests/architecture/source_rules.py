@@ -33,7 +33,8 @@ _SQL = re.compile(
         select\s+[^.]*?\s+from\s+\w | select\s+\w+\s*\( | insert\s+into\s | delete\s+from\s
         | update\s+\w+\s+set\s+\w+\s*= | with\s+(?:recursive\s+)?\w+\s+as\s*(?:materialized\s*)?\(
         | (?:create|alter|drop)\s+(?:unique\s+)?(?:table|index|role|policy|database|extension|schema|function|view)\s
-        | truncate\s+(?:table\s+)?\w+\s*(?:cascade|;|$) | (?:begin|commit|rollback)\s*;\s*$ | (?-i:BEGIN|COMMIT|ROLLBACK)\s*$ | set\s+(?:local|role)\s
+        | truncate\s+(?:table\s+)?\w+\s*(?:cascade|;|$)
+        | (?:begin|commit|rollback)\s*;\s*$ | (?-i:BEGIN|COMMIT|ROLLBACK)\s*$ | set\s+(?:local|role)\s
         | (?:un)?listen\s+\w+\s*;?\s*$ | notify\s+\w+\s*[,;] | copy\s+\w+\s*(?:\(|from\s|to\s)
         | explain\s+(?:\(|analyze)
     )""",
