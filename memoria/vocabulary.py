@@ -128,3 +128,54 @@ CHUNK_TOKENS = 400  # default size of a chunk
 
 # Vectors.
 EXACT_SCAN_ROWS = 5000  # up to so many vectors a scan beats the index, and loses nothing
+
+# Recall: seeds.
+BM25_K1 = 1.2  # fixed: how fast a repeated term saturates
+BM25_B = 0.75  # fixed: how much the terms of a long memory count for less
+LEXICAL_DISCOUNT = 0.8  # fixed: what the lexical score counts for beside the cosine
+SEEDS_PER_LIST = 50  # best by cosine and best by BM25; a seed gets both scores
+
+# Recall: spreading activation. An edge passes on weight x decay of its type.
+MAX_HOPS = 3  # fixed: waves outward from the seeds
+WAVE_NODES = 64  # the strongest nodes of a wave that light the next one
+MAX_CANDIDATES = 256  # seeds and reached memories that are scored
+ACTIVATION_FLOOR = 0.02  # a weaker impulse is not passed on
+EDGE_DECAY = {
+    EdgeType.CAUSAL: 0.80,  # fixed
+    EdgeType.SEMANTIC: 0.70,
+    EdgeType.PART_OF: 0.65,
+    EdgeType.CO_RETRIEVAL: 0.60,
+    EdgeType.TEMPORAL: 0.50,
+    EdgeType.SUPERSEDES: 0.40,
+    EdgeType.CONTRADICTS: 0.30,  # fixed
+}
+SEMANTIC_GAIN = 0.5  # what all Semantic edges of a memory pass on together, shared among them: likeness floods
+INTENT_BOOST = 1.2  # for the edge type that answers the query's intent; an edge never passes on more than it got
+INTENT_EDGE = {Intent.CAUSAL: EdgeType.CAUSAL, Intent.TEMPORAL: EdgeType.TEMPORAL}
+CONVERSATION_SHARE = 0.4  # of the mean of a conversation's best memories, passed to all its candidates
+CONVERSATION_BEST = 3  # how many of a conversation's best memories that mean takes
+
+# Recall: factors of the score, as exponents or multipliers.
+FACTOR_FLOOR = 1e-6  # no factor counts for less
+SALIENCE_EXPONENT = 0.05  # of salience / default salience
+UTILITY_EXPONENT = 0.2  # of utility / initial utility
+SUBSTANCE_EXPONENT = 0.25  # of a memory's length in terms, between the two bounds: greetings match, but say little
+SUBSTANCE_MIN_TERMS = 8
+SUBSTANCE_MAX_TERMS = 40
+UNNAMED_FACTOR = 0.8  # for what others said, where the query names the author of some candidate
+RECENCY_EXPONENT = 0.1  # of freshness, times the intent's weight: days reorder equals, not good and bad matches
+INTENT_RECENCY = {
+    Intent.FACTUAL: 0.3,
+    Intent.TEMPORAL: 1.5,
+    Intent.CAUSAL: 0.5,
+    Intent.PROCEDURAL: 0.3,
+    Intent.GENERAL: 1.0,
+}
+TIER_HALF_LIFE_DAYS = {Tier.BUFFER: 7.0, Tier.EPISODIC: 30.0, Tier.SEMANTIC: 180.0, Tier.CORE: 365.0}
+TIER_BOOST = {Tier.SEMANTIC: 1.1, Tier.CORE: 1.25}  # others 1
+FACTUAL_TIER_BOOST = {Tier.SEMANTIC: 1.5, Tier.CORE: 2.0}  # fixed; others 1
+ANTI_BIAS_RATE = 0.1  # how fast recalls that were not useful count against a memory
+USEFUL_RECALLS = 3  # recalls that one useful mark makes up for
+ANTI_BIAS_FLOOR = 0.7
+SUPERSEDED_FACTOR = 0.05  # fixed
+CONTRADICTED_FACTOR = 0.3  # fixed: contradicted by a newer memory
