@@ -14,10 +14,12 @@ from memoria.errors import EmbedderUnavailableError
 
 PreparedT = TypeVar("PreparedT", bound=Sized)
 
-MAX_BATCH_TEXTS = 32  # beyond this a batch gains no speed, only waiting time
-MAX_BATCH_TOKENS = 1024  # about a fifth of a second on one core: what a query waits behind at most
+# Larger batches gain almost no speed on a CPU (benchmarks/embedder), and a query waits behind one of them:
+# 512 tokens take a tenth to a fifth of a second.
+MAX_BATCH_TEXTS = 32
+MAX_BATCH_TOKENS = 512
 SHORT_REQUEST_TEXTS = 8  # requests up to both of these sizes take the short lane
-SHORT_REQUEST_TOKENS = 512
+SHORT_REQUEST_TOKENS = 256
 
 
 class BlockingModel(Protocol[PreparedT]):

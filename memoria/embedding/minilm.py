@@ -28,6 +28,7 @@ _WINDOW_TOKENS = 256 - _SPECIAL_TOKENS
 # shortest (and always within _CLOSE_TOKENS): padding is computed like text.
 _LENGTH_SPREAD = 1.25
 _CLOSE_TOKENS = 8
+_MOST_THREADS = 4  # short texts are too little work to share among more
 
 _log = logging.getLogger(__name__)
 
@@ -65,10 +66,11 @@ class MiniLM:
     def load(cls, cache_dir: Path, threads: int | None = None) -> "MiniLM":
         """Load the model, assembling its graph into `cache_dir` the first time (about 2 seconds).
 
-        `threads` is the number of cores that one batch may use; by default all that the process may run on.
+        `threads` is the number of cores that one batch may use; by default all
+        that the process may run on, at most four.
         Raises EmbedderUnavailableError when the weights are missing or are not the published ones.
         """
-        return cls(prepare_graph(cache_dir), threads or len(os.sched_getaffinity(0)))
+        return cls(prepare_graph(cache_dir), threads or min(_usable_cores(), _MOST_THREADS))
 
     def count_tokens(self, text: str) -> int:
         """Count the word pieces of a text."""
@@ -133,6 +135,12 @@ def prepare_graph(cache_dir: Path) -> Path:
     target = cache_dir / f"{prefix}{hashlib.sha256(graph).hexdigest()}.onnx"
     _write_whole(target, graph)
     return target
+
+
+def _usable_cores() -> int:
+    if hasattr(os, "sched_getaffinity"):  # Linux; elsewhere a process may run on every core
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def _write_whole(target: Path, content: bytes) -> None:

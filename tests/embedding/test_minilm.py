@@ -106,7 +106,7 @@ def test_a_text_at_the_window_is_embedded_and_one_beyond_is_refused(minilm: Mini
 
 def test_the_last_words_of_a_full_window_change_the_vector(minilm: MiniLM) -> None:
     first, second = embed(minilm, ["word " * 253 + "elephant", "word " * 253 + "money"])
-    assert first @ second < 0.999
+    assert np.abs(first - second).max() > 1e-3  # cut off, the two would be equal
 
 
 def test_token_offsets_cover_the_words_in_order(minilm: MiniLM) -> None:
