@@ -43,6 +43,8 @@ class GatedModel:
         self.batches.append(list(prepared))
         self.started.release()
         assert self.permits.acquire(timeout=30)
+        if "too few" in prepared:
+            return np.zeros((0, 2), np.float32)
         if "fault" in prepared:
             raise RuntimeError("the model broke")
         return np.array([[len(text), 1] for text in prepared], np.float32)
@@ -161,6 +163,14 @@ async def test_a_fault_reaches_exactly_the_callers_of_its_batch(
     outcomes = await asyncio.gather(*broken, return_exceptions=True)
     assert [str(outcome) for outcome in outcomes] == ["the model broke"] * 2
     assert (await after).tolist() == [[5, 1]]
+
+
+async def test_a_model_that_gives_too_few_vectors_is_unavailable(
+    model: GatedModel, embedder: BatchingEmbedder[str]
+) -> None:
+    model.permit()
+    with pytest.raises(EmbedderUnavailableError, match="shape"):
+        await embedder.embed(["too few"])
 
 
 async def test_a_text_beyond_the_window_fails_its_own_caller_alone(
