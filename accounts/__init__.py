@@ -1,0 +1,1 @@
+"""Organizations, the accounts that belong to them, and the keys that open them: stores and rules, no HTTP."""

@@ -1,0 +1,90 @@
+"""Compose the application: the one place where its parts are made and opened."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from datetime import datetime
+from typing import Any
+
+from memoria.engine import Engine
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.types import Receive, Scope, Send
+
+from accounts.key_uses import KeyUses
+from memoria.embedding import Embedder
+from memoria.errors import NotFoundError
+from server.edge import Edge
+from server.embedders import open_embedder
+from server.limits import RateLimiter
+from server.logs import configure_logging
+from server.metrics import Metrics, serve_metrics
+from server.openapi import describe_api
+from server.operations import make_routes
+from server.public import public_routes
+from server.routes import OPERATIONS
+from server.services import Services, utc_now
+from server.settings import Settings, SettingsError
+
+KEY_USE_SECONDS = 30.0
+
+
+def create_app(settings: Settings, clock: Callable[[], datetime] = utc_now) -> Starlette:
+    """Make the application; its lifespan opens the database, Redis and the embedder, and closes them."""
+    configure_logging(settings.log_level)
+    document = describe_api(OPERATIONS, settings.public_url)
+    app = Starlette(
+        routes=[*public_routes(document), *make_routes(OPERATIONS)],
+        middleware=[Middleware(Edge, resource_metadata_url=resource_metadata_url(settings))],
+        lifespan=lambda app: _lifespan(app, settings, clock),
+    )
+    app.router.redirect_slashes = False
+    app.router.default = _no_such_route
+    return app
+
+
+def resource_metadata_url(settings: Settings) -> str:
+    """Name the document that describes the authorization of the MCP endpoint (RFC 9728)."""
+    return f"{settings.public_url}/.well-known/oauth-protected-resource/v1/mcp"
+
+
+@asynccontextmanager
+async def _lifespan(app: Starlette, settings: Settings, clock: Callable[[], datetime]) -> AsyncIterator[None]:
+    async with contextlib.AsyncExitStack() as stack:
+        embedder = open_embedder(settings)
+        services = await _open_services(stack, settings, embedder, clock)
+        app.state.services = services
+        if settings.metrics_port is not None and settings.processes == 1:
+            stack.callback(serve_metrics(services.metrics.registry, settings.host, settings.metrics_port))
+        writer = asyncio.create_task(_write_key_uses(services))
+        try:
+            yield
+        finally:
+            writer.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await writer
+            await services.key_uses.flush(services.engine.database)
+
+
+async def _open_services(
+    stack: contextlib.AsyncExitStack, settings: Settings, embedder: Embedder, clock: Callable[[], datetime]
+) -> Services:
+    if settings.database_url is None:
+        raise SettingsError("DATABASE_URL is not set.")
+    engine = await Engine.open(settings.database_url, embedder, clock=clock, pool_size=settings.pool_size)
+    stack.push_async_callback(engine.close)
+    limiter = RateLimiter.open(settings.redis_url)
+    stack.push_async_callback(limiter.close)
+    return Services(engine, limiter, Metrics(), KeyUses(), clock)
+
+
+async def _write_key_uses(services: Services) -> None:
+    while True:
+        await asyncio.sleep(KEY_USE_SECONDS)
+        await services.key_uses.flush(services.engine.database)
+
+
+async def _no_such_route(scope: Scope, receive: Receive, send: Send) -> Any:
+    if scope["type"] == "http":
+        raise NotFoundError("There is nothing at this path.")

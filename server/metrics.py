@@ -1,0 +1,54 @@
+"""Count requests and their time, and serve the numbers to Prometheus on a port of their own."""
+
+import os
+from collections.abc import Callable
+
+from prometheus_client import CollectorRegistry, Counter, Histogram, start_http_server
+from prometheus_client.multiprocess import MultiProcessCollector
+
+MULTIPROCESS_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
+SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+
+
+class Metrics:
+    """Hold the metrics of one application.
+
+    Where several processes serve, each writes to files of the folder that PROMETHEUS_MULTIPROC_DIR names (it must be
+    set before the library is imported), and the process that started them serves the sum.
+    """
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        labels = ("method", "route", "status")
+        self._requests = Counter("memoria_http_requests", "Requests answered.", labels, registry=self.registry)
+        self._seconds = Histogram(
+            "memoria_http_request_seconds",
+            "Time to answer.",
+            ("method", "route"),
+            buckets=SECONDS,
+            registry=self.registry,
+        )
+
+    def observe(self, method: str, route: str, status: int, seconds: float) -> None:
+        """Count a request. `route` is a template of the route table, never a path that was sent."""
+        self._requests.labels(method, route, str(status)).inc()
+        self._seconds.labels(method, route).observe(seconds)
+
+
+def serve_metrics(registry: CollectorRegistry, host: str, port: int) -> Callable[[], None]:
+    """Serve a registry from a thread; return what stops it."""
+    server, thread = start_http_server(port, addr=host, registry=registry)
+
+    def stop() -> None:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+    return stop
+
+
+def summed_registry() -> CollectorRegistry:
+    """Make a registry that sums what all processes wrote, for the process that started them."""
+    registry = CollectorRegistry()
+    MultiProcessCollector(registry, path=os.environ[MULTIPROCESS_VARIABLE])  # type: ignore[no-untyped-call]
+    return registry

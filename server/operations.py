@@ -1,0 +1,123 @@
+"""Describe an operation of the REST surface once, for serving it and for the OpenAPI document."""
+
+import re
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel
+from starlette.requests import Request
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from memoria.identifiers import parse_id
+from server.auth import Guarded
+from server.call import (
+    Answer,
+    Call,
+    digest_request,
+    read_expected_version,
+    read_idempotency_key,
+    read_namespace,
+)
+from server.problems import MalformedRequestError, MethodNotAllowedError
+from server.state import services_of, state_of
+from server.wire.filters import NoQuery
+from server.wire.parsing import parse_json, parse_model, parse_query
+
+JSON_TYPE = re.compile(r"application/(?:[a-z0-9.+-]+\+)?json", re.IGNORECASE)
+
+Handler = Callable[[Call[Any]], Awaitable[Answer]]
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """Be one method of one path.
+
+    `body` and `query` are the models of what it takes, `answers` those of its successes by status. `writes` says
+    that it honours `Idempotency-Key`, `conditional` that it honours `If-Match`.
+    """
+
+    method: str
+    path: str
+    handler: Handler
+    summary: str
+    answers: Mapping[int, type[BaseModel]]
+    body: type[BaseModel] | None = None
+    query: type[BaseModel] = NoQuery
+    parse: type[BaseModel] | None = None
+    writes: bool = False
+    conditional: bool = False
+
+    @property
+    def name(self) -> str:
+        """The operation's id: its handler's name."""
+        return self.handler.__name__
+
+    @property
+    def has_memory_id(self) -> bool:
+        """Tell whether the path names a memory."""
+        return "{id}" in self.path
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Read and check the request, let the handler answer it."""
+        request = Request(scope, receive)
+        query = parse_model(self.query, parse_query(scope["query_string"]))
+        value = await read_json(request) if self.body else None
+        checked = parse_model(self.parse or self.body, value) if self.body else query
+        answer = await self.handler(self._call(request, value, checked))
+        await answer.to_response()(scope, receive, send)
+
+    def _call(self, request: Request, value: Any, checked: Any) -> Call[Any]:
+        headers = request.headers
+        namespace = read_namespace(headers)
+        return Call(
+            services=services_of(request.scope),
+            principal=state_of(request.scope)["principal"],
+            input=checked,
+            memory_id=parse_id(request.path_params["id"]) if self.has_memory_id else 0,
+            namespace=namespace,
+            expected_version=read_expected_version(headers) if self.conditional else None,
+            idempotency_key=read_idempotency_key(headers) if self.writes else None,
+            request_digest=digest_request(self.method, request.url.path, namespace, value) if self.writes else b"",
+        )
+
+
+async def read_json(request: Request) -> Any:
+    """Read a JSON body. Raises MalformedRequestError for another content type, or none."""
+    declared = request.headers.get("content-type", "").partition(";")[0].strip()
+    if not JSON_TYPE.fullmatch(declared):
+        raise MalformedRequestError("Send JSON, and say so: Content-Type: application/json.")
+    return parse_json(await request.body())
+
+
+class Resource:
+    """Serve one path: choose the operation by method, and refuse other methods in the words of every error."""
+
+    def __init__(self, path: str, methods: Mapping[str, ASGIApp]) -> None:
+        self._path = path
+        self._methods = dict(methods)
+        if "GET" in self._methods:
+            self._methods["HEAD"] = self._methods["GET"]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request. Raises MethodNotAllowedError."""
+        state_of(scope)["route"] = self._path
+        operation = self._methods.get(scope["method"])
+        if operation is None:
+            raise MethodNotAllowedError(scope["method"], tuple(sorted(self._methods)))
+        await operation(scope, receive, send)
+
+    def route(self) -> Route:
+        """Make the route; this class, not the router, decides about methods."""
+        route = Route(self._path, endpoint=self)
+        route.methods = None
+        return route
+
+
+def make_routes(operations: Sequence[Operation]) -> list[Route]:
+    """Group operations by path; fixed paths come before those with an id in the same place."""
+    by_path: dict[str, dict[str, ASGIApp]] = {}
+    for operation in operations:
+        by_path.setdefault(operation.path, {})[operation.method] = Guarded(operation)
+    return [Resource(path, by_path[path]).route() for path in sorted(by_path, key=lambda path: ("{" in path, path))]

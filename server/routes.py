@@ -1,0 +1,52 @@
+"""List every operation of the REST surface: the whole table on one screen."""
+
+from server.api import batch, introspection, memories
+from server.operations import Operation
+from server.wire import filters, requests
+from server.wire import responses as out
+
+MEMORIES = "/v1/memories"
+MEMORY = "/v1/memories/{id}"
+
+# fmt: off
+OPERATIONS: tuple[Operation, ...] = (
+    Operation("POST", MEMORIES, memories.encode_memory, "Store a memory",
+              {201: out.EncodedOut, 200: out.EncodedOut}, requests.EncodeBody, writes=True),
+    Operation("GET", MEMORIES, memories.list_memories, "List memories",
+              {200: out.MemoryPageOut}, query=filters.ListQuery),
+    Operation("POST", f"{MEMORIES}/recall", memories.recall_memories, "Recall",
+              {200: out.RecallOut}, requests.RecallBody),
+    Operation("POST", f"{MEMORIES}/context", memories.build_context, "Build a context block",
+              {200: out.ContextOut}, requests.ContextBody),
+    Operation("POST", f"{MEMORIES}/search", memories.search_memories, "Search",
+              {200: out.SearchPageOut}, requests.SearchBody),
+    Operation("POST", f"{MEMORIES}/batch", batch.encode_batch, "Store several memories",
+              {201: out.BatchOut, 200: out.BatchOut}, requests.BatchBody, parse=requests.LooseBatchBody, writes=True),
+    Operation("POST", f"{MEMORIES}/recall/batch", batch.recall_batch, "Recall for several queries",
+              {200: out.RecallBatchOut}, requests.RecallBatchBody),
+    Operation("POST", f"{MEMORIES}/forget", batch.forget_many, "Delete several memories",
+              {200: out.ForgottenOut}, requests.ForgetBody, writes=True),
+    Operation("POST", f"{MEMORIES}/delete-by-context", batch.delete_by_context, "Delete by a context pair",
+              {200: out.DeletedCountOut}, requests.DeleteByContextBody, writes=True),
+    Operation("GET", MEMORY, memories.get_memory, "Read a memory",
+              {200: out.MemoryOut}),
+    Operation("PATCH", MEMORY, memories.update_memory, "Change a memory",
+              {200: out.MemoryOut}, requests.PatchBody, conditional=True),
+    Operation("DELETE", MEMORY, memories.forget_memory, "Delete a memory",
+              {200: out.DeletedOut}),
+    Operation("GET", f"{MEMORY}/history", memories.get_history, "Read a memory's history",
+              {200: out.HistoryOut}),
+    Operation("GET", f"{MEMORY}/neighbors", memories.list_neighbors, "Read a memory's edges",
+              {200: out.NeighborPageOut}, query=filters.PageQuery),
+    Operation("POST", f"{MEMORY}/archive", memories.archive_memory, "Take a memory out of recall",
+              {200: out.MemoryOut}, writes=True),
+    Operation("POST", f"{MEMORY}/restore", memories.restore_memory, "Take a memory back into recall",
+              {200: out.MemoryOut}, writes=True),
+    Operation("POST", "/v1/chunks", batch.chunk_text, "Cut a text",
+              {200: out.ChunksOut}, requests.ChunkBody),
+    Operation("GET", "/v1/namespaces", introspection.list_namespaces, "List namespaces",
+              {200: out.NamespacePageOut}, query=filters.PageQuery),
+    Operation("GET", "/v1/stats", introspection.read_stats, "Count what a namespace holds",
+              {200: out.StatsOut}, query=filters.NamespaceQuery),
+)
+# fmt: on
