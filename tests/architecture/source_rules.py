@@ -25,6 +25,9 @@ WORDLESS_NAMES = frozenset(
 BROAD_EXCEPT_FILES = frozenset({"server/app.py", "server/requests.py", "server/mcp_endpoint.py", "workers/__main__.py"})
 # Made once, in a composition function, and handed on.
 COMPOSED = frozenset({"create_pool", "Redis", "from_url", "AsyncClient", "Client", "read_settings", "get_settings"})
+# Run before a tenant is known, or for none: the lookups of a key and of an account, and the migrations.
+BEFORE_THE_TENANT = frozenset({"find_key", "find_organization", "migrate", "_apply"})
+TENANT_PARAMETERS = frozenset({"org_id", "organization", "principal"})
 LOGGERS = frozenset({"log", "_log", "logger", "_logger"})
 LOG_METHODS = frozenset({"debug", "info", "warning", "error", "exception", "critical"})
 
@@ -207,6 +210,17 @@ def log_events_are_static(module: Module) -> Iterator[str]:
             yield _at(module, node, f"the log event {event.value!r} is not snake_case")
 
 
+def stores_take_the_tenant_first(module: Module) -> Iterator[str]:
+    """What reads or writes in a transaction names its tenant right after the connection."""
+    if module.path.startswith("server/"):
+        return
+    for function in functions(module):
+        names = [argument.arg for argument in function.args.args]
+        is_store = names[:1] == ["connection"] and isinstance(function, ast.AsyncFunctionDef)
+        if is_store and function.name not in BEFORE_THE_TENANT and not TENANT_PARAMETERS & set(names[1:2]):
+            yield _at(module, function, f"{function.name} does not take org_id after the connection")
+
+
 SOURCE_RULES: tuple[Rule, ...] = (
     file_is_short,
     functions_are_short,
@@ -221,6 +235,7 @@ SOURCE_RULES: tuple[Rule, ...] = (
     nothing_is_composed_on_import,
     middleware_is_pure_asgi,
     log_events_are_static,
+    stores_take_the_tenant_first,
 )
 TEST_RULES: tuple[Rule, ...] = (
     file_is_short,

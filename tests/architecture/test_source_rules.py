@@ -53,6 +53,7 @@ BAD: list[tuple[Rule, str, str]] = [
     (rules.log_events_are_static, "log.info(f'{user} came')", "server/a.py"),
     (rules.log_events_are_static, "log.info('User came')", "server/a.py"),
     (rules.log_events_are_static, "_logger.warning('lost ' + name)", "memoria/a.py"),
+    (rules.stores_take_the_tenant_first, "async def list_edges(connection, namespace_id, org_id): ...", "memoria/a.py"),
 ]
 
 GOOD: list[tuple[Rule, str, str]] = [
@@ -77,6 +78,8 @@ GOOD: list[tuple[Rule, str, str]] = [
     (rules.nothing_is_composed_on_import, "def main():\n    return read_settings(os.environ)", "server/a.py"),
     (rules.log_events_are_static, "log.info('request_done', status=200)", "server/a.py"),
     (rules.log_events_are_static, "_logger.warning('lost %s', name)", "memoria/a.py"),
+    (rules.stores_take_the_tenant_first, "async def list_edges(connection, org_id): ...", "memoria/a.py"),
+    (rules.stores_take_the_tenant_first, "async def find_key(connection, secret): ...", "accounts/keys.py"),
 ]
 
 
