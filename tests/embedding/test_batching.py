@@ -107,6 +107,7 @@ async def test_a_batch_stays_within_its_caps(model: GatedModel, embedder: Batchi
     model.permit()
     vectors = await embedder.embed(["x" * (1 + place % 250) for place in range(500)])
     assert vectors[:, 0].tolist() == [1 + place % 250 for place in range(500)]
+    await embedder.embed(["x"] * 100)
     assert max(len(batch) for batch in model.batches) == MAX_BATCH_TEXTS
     assert max(sum(map(len, batch)) for batch in model.batches) <= MAX_BATCH_TOKENS
 
