@@ -15,7 +15,6 @@ from urllib.parse import urlsplit
 
 from mcp.server.lowlevel import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-from mcp.server.transport_security import TransportSecuritySettings
 from mcp.shared.inbound import MCP_PROTOCOL_VERSION_HEADER
 from mcp_types import INVALID_REQUEST, PARSE_ERROR, jsonrpc_message_adapter
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
@@ -30,6 +29,7 @@ from memoria.errors import ForbiddenError
 from server.edge import MAX_BODY_BYTES
 from server.mcp_tools import read_toolsets
 from server.problems import MethodNotAllowedError
+from server.state import state_of
 
 PATH = "/v1/mcp"
 JSON = "application/json"
@@ -46,7 +46,6 @@ class McpEndpoint:
                 app=server,
                 stateless=True,
                 json_response=json_response,
-                security_settings=_transport_security(self._hosts),
                 max_request_body_size=MAX_BODY_BYTES,
             )
             for json_response in (True, False)
@@ -61,12 +60,13 @@ class McpEndpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request of a client that is already authenticated.
 
-        Raises MethodNotAllowedError, ForbiddenError for a page of a foreign origin, and InvalidInputError for a
-        toolset that does not exist.
+        Raises MethodNotAllowedError, ForbiddenError for a foreign host name or origin, and InvalidInputError for
+        a toolset that does not exist.
         """
         # The HTTP parser keeps spaces around a value, and the SDK compares it with the body to the letter.
         headers = MutableHeaders(raw=[(name, value.strip()) for name, value in scope["headers"]])
-        self._check_origin(headers)
+        state_of(scope)["route"] = PATH
+        self._check_names(headers)
         if scope["method"] != "POST":
             raise MethodNotAllowedError(scope["method"], ("POST",))
         read_toolsets(Request(scope).query_params.get("tools"))
@@ -80,14 +80,13 @@ class McpEndpoint:
         ready_scope = {**scope, "path": PATH, "raw_path": PATH.encode(), "headers": headers.raw}
         await manager.handle_request(ready_scope, _replay(body, receive), send)
 
-    def _check_origin(self, headers: Headers) -> None:
-        """Let a page call that was served from here: another one could use a browser's network position."""
-        origin = headers.get("origin")
-        if origin is None:
-            return
-        host = _host_of(origin)
-        own = self._hosts if "*" not in self._hosts else {_host_of(f"//{headers.get('host', '')}")}
+    def _check_names(self, headers: Headers) -> None:
+        """Answer to the service's own names, and to pages that were served from them: against DNS rebinding."""
+        host, origin = _host_of(f"//{headers.get('host', '')}"), headers.get("origin")
+        own = {host} if "*" in self._hosts else self._hosts
         if host is None or host not in own:
+            raise ForbiddenError("The service does not go by this name.")
+        if origin is not None and _host_of(origin) not in own:
             raise ForbiddenError("Pages of this origin may not call the service.")
 
 
@@ -130,12 +129,3 @@ def _replay(body: bytes, receive: Receive) -> Receive:
         return pending.pop() if pending else await receive()
 
     return receive_again
-
-
-def _transport_security(hosts: frozenset[str]) -> TransportSecuritySettings:
-    names = [f"[{host}]" if ":" in host else host for host in sorted(hosts)]
-    with_ports = [form for name in names for form in (name, f"{name}:*")]
-    origins = [f"{scheme}://{form}" for scheme in ("http", "https") for form in with_ports]
-    return TransportSecuritySettings(
-        enable_dns_rebinding_protection="*" not in hosts, allowed_hosts=with_ports, allowed_origins=origins
-    )

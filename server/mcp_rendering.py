@@ -11,7 +11,7 @@ from typing import Any
 from memoria.identifiers import format_id
 from memoria.records import Context, Encoded, EncodeFailure, Hit, Memory, MemoryPage, NamespaceStats, Recall
 from memoria.vocabulary import MemoryState
-from server.wire.responses import render_recall_id
+from server.wire.rendering import render_recall_id
 
 Json = dict[str, Any]
 

@@ -35,7 +35,6 @@ from accounts.keys import FoundKey
 from memoria.engine import Engine
 from memoria.errors import InvalidInputError, MemoriaError, UnavailableError
 from memoria.records import Principal
-from server.auth import spend
 from server.call import read_namespace
 from server.logs import describe_fault
 from server.mcp_prompts import PROMPTS, write_prompt
@@ -142,7 +141,7 @@ class _Caller:
     def __init__(self, context: Context) -> None:
         if context.request is None:
             raise MCPError(INTERNAL_ERROR, "The call came without its HTTP request.")
-        state = state_of(context.request.scope)
+        state = self._state = state_of(context.request.scope)
         self._services = services_of(context.request.scope)
         self._found_key: FoundKey = state["found_key"]
         self.request_id: str = state["request_id"]
@@ -159,7 +158,11 @@ class _Caller:
 
     async def take_turn(self) -> None:
         """Take a token of the key's bucket. Raises RateLimitedError when there is none."""
-        await spend(self._services, self._found_key)
+        key = self._found_key
+        allowance = await self._services.limiter.take(str(key.principal.key_id), key.rate)
+        self._state["allowance"] = allowance
+        if not allowance.allowed:
+            raise RateLimitedError(allowance.retry_after_seconds)
 
     def tool_call(self, arguments: Json) -> ToolCall:
         return ToolCall(self.engine, self.principal, arguments, self.namespace)
