@@ -74,7 +74,8 @@ class McpEndpoint:
         version = headers.get(MCP_PROTOCOL_VERSION_HEADER)
         is_legacy = version is None or version in HANDSHAKE_PROTOCOL_VERSIONS
         if is_legacy and (malformed := _refuse_malformed(body)) is not None:
-            return await malformed(scope, receive, send)
+            await malformed(scope, receive, send)
+            return
         _complete(headers, body)
         manager = self._legacy if is_legacy else self._modern
         ready_scope = {**scope, "path": PATH, "raw_path": PATH.encode(), "headers": headers.raw}

@@ -5,6 +5,8 @@ What is wrong with the message itself (an unknown tool, resource or prompt) is a
 the text of an exception that was not written for the caller.
 """
 
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Any
 
 import structlog
@@ -32,9 +34,7 @@ from mcp_types import (
 from starlette.requests import Request
 
 from accounts.keys import FoundKey
-from memoria.engine import Engine
 from memoria.errors import InvalidInputError, MemoriaError, UnavailableError
-from memoria.records import Principal
 from server.call import read_namespace
 from server.logs import describe_fault
 from server.mcp_prompts import PROMPTS, write_prompt
@@ -48,6 +48,8 @@ Context = ServerRequestContext[Any, Request]
 Json = dict[str, Any]
 
 NAME = "memoria"
+INTERNAL_STATUS = 500
+OUR_FAULT = "Something went wrong on our side."
 LIST_TTL_MS = 300_000  # a client may keep a list so long: it changes with a release, or with `?tools=`
 
 INSTRUCTIONS = """\
@@ -92,12 +94,11 @@ async def _call_tool(context: Context, params: CallToolRequestParams) -> CallToo
     if definition is None:
         raise MCPError(INVALID_PARAMS, f"There is no tool named {params.name[:100]!r}.")
     caller = _Caller(context)
-    try:
-        await caller.take_turn()
-        answer = await definition.run(caller.tool_call(params.arguments or {}))
-    except Exception as error:
-        return CallToolResult(content=[_text(_explain(error, caller, params.name))], is_error=True)
-    return CallToolResult(content=[_text(answer)], structured_content=answer)
+    outcome = await caller.attempt(params.name, lambda: definition.run(caller.tool_call(params.arguments or {})))
+    text = TextContent(type="text", text=compact_json(outcome.body))
+    if outcome.failed:
+        return CallToolResult(content=[text], is_error=True)
+    return CallToolResult(content=[text], structured_content=outcome.body)
 
 
 async def _list_resources(context: Context, params: PaginatedRequestParams | None) -> ListResourcesResult:
@@ -111,16 +112,13 @@ async def _list_resource_templates(
 
 
 async def _read_resource(context: Context, params: ReadResourceRequestParams) -> ReadResourceResult:
-    caller = _Caller(context)
-    uri = str(params.uri)
-    try:
-        await caller.take_turn()
-        rendered = await read_resource(caller.engine, caller.principal, caller.namespace, uri)
-    except Exception as error:
-        explained = _explain(error, caller, "resources/read")
-        code = INTERNAL_ERROR if explained["code"] == MemoriaError.code else INVALID_PARAMS
-        raise MCPError(code, explained["message"], explained | {"uri": uri}) from None
-    contents = TextResourceContents(uri=uri, mime_type=ONE_MEMORY.mime_type, text=compact_json(rendered))
+    caller, uri = _Caller(context), str(params.uri)
+    outcome = await caller.attempt("resources/read", lambda: caller.read(uri))
+    if outcome.failed:
+        is_ours = outcome.body["code"] == MemoriaError.code
+        code = INTERNAL_ERROR if is_ours else INVALID_PARAMS
+        raise MCPError(code, outcome.body["message"], outcome.body | {"uri": uri})
+    contents = TextResourceContents(uri=uri, mime_type=ONE_MEMORY.mime_type, text=compact_json(outcome.body))
     return ReadResourceResult(contents=[contents])
 
 
@@ -135,53 +133,60 @@ async def _get_prompt(context: Context, params: GetPromptRequestParams) -> GetPr
         raise MCPError(INVALID_PARAMS, error.message, dict(error.details)) from None
 
 
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    """Be what an attempt came to: its answer, or the error in the words of REST."""
+
+    body: Json
+    failed: bool = False
+
+
 class _Caller:
     """Know who calls, and reach what the application lends to the call."""
 
     def __init__(self, context: Context) -> None:
         if context.request is None:
             raise MCPError(INTERNAL_ERROR, "The call came without its HTTP request.")
-        state = self._state = state_of(context.request.scope)
         self._services = services_of(context.request.scope)
-        self._found_key: FoundKey = state["found_key"]
-        self.request_id: str = state["request_id"]
-        self.namespace = read_namespace(context.request.headers)
+        self._state = state_of(context.request.scope)
+        self._namespace = read_namespace(context.request.headers)
         self.toolsets = context.request.query_params.get("tools")
 
     @property
-    def engine(self) -> Engine:
-        return self._services.engine
+    def _found_key(self) -> FoundKey:
+        found: FoundKey = self._state["found_key"]
+        return found
 
-    @property
-    def principal(self) -> Principal:
-        return self._found_key.principal
+    def tool_call(self, arguments: Json) -> ToolCall:
+        return ToolCall(self._services.engine, self._found_key.principal, arguments, self._namespace)
 
-    async def take_turn(self) -> None:
-        """Take a token of the key's bucket. Raises RateLimitedError when there is none."""
+    async def read(self, uri: str) -> Json:
+        return await read_resource(self._services.engine, self._found_key.principal, self._namespace, uri)
+
+    async def attempt(self, what: str, act: Callable[[], Awaitable[Json]]) -> _Outcome:
+        """Act if the key's limit allows it; whatever is raised becomes an answer that can be acted on."""
+        try:
+            await self._take_turn()
+            return _Outcome(await act())
+        except MemoriaError as error:
+            if status_of(error) != INTERNAL_STATUS:
+                return _Outcome(_explain(error), failed=True)
+            fault = describe_fault(error)
+        except Exception as error:  # noqa: BLE001 - the edge of a call: the fault is logged, its text told to nobody
+            fault = describe_fault(error)
+        request_id = self._state["request_id"]
+        structlog.get_logger().error("mcp_call_failed", request_id=request_id, call=what, **fault)
+        return _Outcome({"code": MemoriaError.code, "message": OUR_FAULT, "request_id": request_id}, failed=True)
+
+    async def _take_turn(self) -> None:
         key = self._found_key
         allowance = await self._services.limiter.take(str(key.principal.key_id), key.rate)
         self._state["allowance"] = allowance
         if not allowance.allowed:
             raise RateLimitedError(allowance.retry_after_seconds)
 
-    def tool_call(self, arguments: Json) -> ToolCall:
-        return ToolCall(self.engine, self.principal, arguments, self.namespace)
 
-
-def _text(answer: Json) -> TextContent:
-    return TextContent(type="text", text=compact_json(answer))
-
-
-def _explain(error: Exception, caller: _Caller, where: str) -> Json:
-    """Say what went wrong in the words of REST; what was not foreseen is logged, and told by its request id alone."""
-    if not isinstance(error, MemoriaError) or status_of(error) == 500:
-        fault = describe_fault(error)
-        structlog.get_logger().error("mcp_call_failed", request_id=caller.request_id, call=where, **fault)
-        return {
-            "code": MemoriaError.code,
-            "message": "Something went wrong on our side.",
-            "request_id": caller.request_id,
-        }
+def _explain(error: MemoriaError) -> Json:
     explained: Json = {"code": error.code, "message": error.message}
     if error.details:
         explained["details"] = dict(error.details)

@@ -13,7 +13,7 @@ from mcp_types import Tool
 from memoria.engine import Engine
 from memoria.errors import InvalidInputError
 from memoria.identifiers import format_id, parse_id
-from memoria.records import EncodeFailure, Principal, Replay
+from memoria.records import Principal
 from server import mcp_schemas as schemas
 from server.mcp_rendering import (
     Json,
