@@ -5,6 +5,7 @@ import contextlib
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import datetime
+from importlib.metadata import version
 from typing import Any
 
 from memoria.engine import Engine
@@ -19,6 +20,8 @@ from server.edge import Edge
 from server.embedders import open_embedder
 from server.limits import RateLimiter
 from server.logs import configure_logging
+from server.mcp_endpoint import McpEndpoint
+from server.mcp_server import make_mcp_server
 from server.metrics import Metrics, serve_metrics
 from server.openapi import describe_api
 from server.operations import make_routes
@@ -34,10 +37,11 @@ def create_app(settings: Settings, clock: Callable[[], datetime] = utc_now) -> S
     """Make the application; its lifespan opens the database, Redis and the embedder, and closes them."""
     configure_logging(settings.log_level)
     document = describe_api(OPERATIONS, settings.public_url)
+    mcp = McpEndpoint(make_mcp_server(version("memoria-engine")), allowed_hosts=settings.allowed_hosts)
     app = Starlette(
-        routes=[*public_routes(document), *make_routes(OPERATIONS)],
+        routes=[*public_routes(document), *make_routes(OPERATIONS), *mcp.routes()],
         middleware=[Middleware(Edge, resource_metadata_url=resource_metadata_url(settings))],
-        lifespan=lambda app: _lifespan(app, settings, clock),
+        lifespan=lambda app: _lifespan(app, settings, clock, mcp),
     )
     app.router.redirect_slashes = False
     app.router.default = _no_such_route
@@ -50,13 +54,16 @@ def resource_metadata_url(settings: Settings) -> str:
 
 
 @asynccontextmanager
-async def _lifespan(app: Starlette, settings: Settings, clock: Callable[[], datetime]) -> AsyncIterator[None]:
+async def _lifespan(
+    app: Starlette, settings: Settings, clock: Callable[[], datetime], mcp: McpEndpoint
+) -> AsyncIterator[None]:
     async with contextlib.AsyncExitStack() as stack:
         embedder = open_embedder(settings)
         services = await _open_services(stack, settings, embedder, clock)
         app.state.services = services
         if settings.metrics_port is not None and settings.processes == 1:
             stack.callback(serve_metrics(services.metrics.registry, settings.host, settings.metrics_port))
+        await stack.enter_async_context(mcp.run())
         writer = asyncio.create_task(_write_key_uses(services))
         try:
             yield

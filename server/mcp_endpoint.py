@@ -23,9 +23,11 @@ from pydantic_core import from_json
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
 from starlette.types import Message, Receive, Scope, Send
 
 from memoria.errors import ForbiddenError
+from server.auth import Guarded
 from server.edge import MAX_BODY_BYTES
 from server.mcp_tools import read_toolsets
 from server.problems import MethodNotAllowedError
@@ -50,6 +52,13 @@ class McpEndpoint:
             )
             for json_response in (True, False)
         )
+
+    def routes(self) -> list[Route]:
+        """List its routes: with a slash at the end too, because a redirect would lose the body of a POST.
+
+        The key's ordinary limit is told inside the answer to a call; only a flood is answered with 429.
+        """
+        return [Route(path, endpoint=Guarded(self, flood=True)) for path in (PATH, f"{PATH}/")]
 
     @asynccontextmanager
     async def run(self) -> AsyncIterator[None]:

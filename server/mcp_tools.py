@@ -6,14 +6,14 @@ listed, so that a client that was configured narrowly still understands what it 
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from mcp_types import Tool
-
 from memoria.engine import Engine
-from memoria.errors import InvalidInputError
+
+from memoria.errors import ConflictError, InvalidInputError
 from memoria.identifiers import format_id, parse_id
-from memoria.records import Principal
+from memoria.records import Principal, Replay
 from server import mcp_schemas as schemas
 from server.mcp_rendering import (
     Json,
@@ -25,10 +25,13 @@ from server.mcp_rendering import (
     render_recall,
     render_stats,
 )
+from server.wire.batches import read_batch
 from server.wire.fields import Body, Text
 from server.wire.filters import FiltersBody, NamespaceQuery, PageQuery
 from server.wire.parsing import parse_model
-from server.wire.requests import BatchBody, ContextBody, DeleteByContextBody, EncodeBody, PatchBody, RecallBody
+from server.wire.requests import ContextBody, DeleteByContextBody, EncodeBody, LooseBatchBody, PatchBody, RecallBody
+
+Result = TypeVar("Result")
 
 DEFAULT_TOOLSETS = ("memory",)
 
@@ -70,7 +73,7 @@ class ToolDefinition:
 
 async def _encode_memory(call: ToolCall) -> Json:
     new = parse_model(EncodeBody, call.arguments).to_record(call.namespace)
-    return render_encoded(await call.engine.encode(call.principal, new))
+    return render_encoded(_done(await call.engine.encode(call.principal, new)))
 
 
 async def _recall_memories(call: ToolCall) -> Json:
@@ -110,18 +113,19 @@ async def _list_memories(call: ToolCall) -> Json:
 
 
 async def _batch_encode(call: ToolCall) -> Json:
-    batch = parse_model(BatchBody, call.arguments)
-    records = [memory.to_record(batch.namespace or call.namespace) for memory in batch.memories]
-    outcomes = await call.engine.encode_batch(call.principal, records, atomic=batch.atomic)
-    items = [render_outcome(outcome) for outcome in outcomes]
-    return {"items": items, "encoded": sum("id" in item for item in items)}
+    batch = parse_model(LooseBatchBody, call.arguments)
+    items = read_batch(batch, call.namespace)
+    memories = tuple(items.memories.values())
+    stored = await call.engine.encode_batch(call.principal, memories, atomic=batch.atomic) if memories else ()
+    rendered = [render_outcome(outcome) for outcome in items.outcomes(_done(stored))]
+    return {"items": rendered, "encoded": sum("id" in item for item in rendered)}
 
 
 async def _delete_by_context(call: ToolCall) -> Json:
     pair = parse_model(DeleteByContextBody, call.arguments)
     namespace = pair.namespace or call.namespace
     count = await call.engine.delete_by_context(call.principal, pair.key, pair.value, namespace=namespace)
-    return {"deleted_count": count}
+    return {"deleted_count": _done(count)}
 
 
 async def _health(call: ToolCall) -> Json:
@@ -133,6 +137,13 @@ async def _health(call: ToolCall) -> Json:
 async def _stats(call: ToolCall) -> Json:
     namespace = parse_model(NamespaceQuery, call.arguments).namespace or call.namespace
     return render_stats(await call.engine.stats(call.principal, namespace=namespace))
+
+
+def _done(result: Result | Replay) -> Result:
+    """Take the result of a write; only one with an idempotency key is ever answered from an earlier one."""
+    if isinstance(result, Replay):
+        raise ConflictError("The call was answered from an earlier one.")
+    return result
 
 
 TOOLS: dict[str, ToolDefinition] = {

@@ -2,15 +2,13 @@
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 
-from memoria.errors import InvalidInputError, MemoriaError
 from memoria.identifiers import parse_id
-from memoria.records import Encoded, EncodeFailure, NewMemory
+from memoria.records import EncodeFailure
 from server.call import Answer, Call
 from server.problems import STATUS_OF
-from server.wire.parsing import parse_model
+from server.wire.batches import BatchItems, Outcome, read_batch
 from server.wire.rendering import (
     render_chunk,
     render_encoded,
@@ -21,7 +19,6 @@ from server.wire.rendering import (
 from server.wire.requests import (
     ChunkBody,
     DeleteByContextBody,
-    EncodeBody,
     ForgetBody,
     LooseBatchBody,
     RecallBatchBody,
@@ -29,25 +26,11 @@ from server.wire.requests import (
 from server.wire.responses import BatchItemOut, BatchOut, ChunksOut, DeletedCountOut, RecallBatchOut
 
 STATUS_OF_CODE = {kind.code: status for kind, status in STATUS_OF.items()}
-Outcome = Encoded | EncodeFailure
-
-
-@dataclass(frozen=True, slots=True)
-class _Items:
-    """Be a batch's items that could be read, and why the others could not, each by its place."""
-
-    memories: dict[int, NewMemory]
-    failures: dict[int, EncodeFailure]
-
-    def outcomes(self, results: Sequence[Outcome]) -> list[Outcome]:
-        """Put the results of what was read and the failures in the order sent."""
-        by_place = {**self.failures, **dict(zip(self.memories, results, strict=True))}
-        return [by_place[place] for place in sorted(by_place)]
 
 
 async def encode_batch(call: Call[LooseBatchBody]) -> Answer:
     """Store several memories, all or none, or each on its own."""
-    items, atomic = _read_items(call), call.input.atomic
+    items, atomic = read_batch(call.input, call.namespace), call.input.atomic
     memories = tuple(items.memories.values())
     if not memories:
         return _show_batch(items, ())
@@ -103,25 +86,7 @@ async def chunk_text(call: Call[ChunkBody]) -> Answer:
     return Answer.of(ChunksOut(chunks=[render_chunk(chunk) for chunk in chunks]))
 
 
-def _read_items(call: Call[LooseBatchBody]) -> _Items:
-    """Read each memory; in an atomic batch the first wrong one refuses all."""
-    namespace = call.input.namespace or call.namespace
-    items = _Items({}, {})
-    for place, value in enumerate(call.input.memories):
-        try:
-            items.memories[place] = parse_model(EncodeBody, value, f"memories.{place}").to_record(namespace)
-        except InvalidInputError as error:
-            if call.input.atomic:
-                raise InvalidInputError(error.message, **error.details, index=place) from None
-            items.failures[place] = _failure(error)
-    return items
-
-
-def _failure(error: MemoriaError) -> EncodeFailure:
-    return EncodeFailure(error.code, error.message, error.details)
-
-
-def _show_batch(items: _Items, results: Sequence[Outcome]) -> Answer:
+def _show_batch(items: BatchItems, results: Sequence[Outcome]) -> Answer:
     shown = [_show_item(outcome) for outcome in items.outcomes(results)]
     body = BatchOut(
         ids=[item.memory.id if item.memory else None for item in shown],
