@@ -87,6 +87,9 @@ def _administer(settings: Settings, arguments: Sequence[str]) -> int:
     if {"-h", "--help"} & set(arguments):
         return admin.main(arguments, settings)
     with local_servers(settings, join=True) as complete:
+        if settings.database_url is None:
+            # A local server migrates by itself, also when its first command is one of these.
+            asyncio.run(_apply_migrations(complete))
         return admin.main(arguments, complete)
 
 

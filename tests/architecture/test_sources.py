@@ -74,3 +74,15 @@ def test_no_module_is_named_like_a_dependency(sources: list[Module]) -> None:
 
 def test_the_tests_are_no_package() -> None:
     assert list((ROOT / "tests").rglob("__init__.py")) == []
+
+
+def test_every_link_in_the_documentation_leads_somewhere() -> None:
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "sql").rglob("*.md")]
+    broken = [
+        f"{page.relative_to(ROOT)}: {target}"
+        for page in pages
+        for target in re.findall(r"\]\((?!https?://|mailto:|#)([^)#\s]+)", page.read_text())
+        if not (page.parent / target).exists()
+    ]
+    assert pages
+    assert broken == []
