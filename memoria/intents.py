@@ -3,9 +3,10 @@
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from memoria.vocabulary import Intent
+from memoria.vocabulary import AUTHOR_MIN_MEMORIES, Intent
 
 # In the order they are tried: a question for the latest state, a cause or a procedure is also a question.
 _RULES: tuple[tuple[Intent, re.Pattern[str]], ...] = tuple(
@@ -69,7 +70,14 @@ def author_of(content: str, context: Mapping[str, str]) -> str | None:
 
 
 def named_authors(query: str, authors: Sequence[str | None]) -> list[bool]:
-    """Tell of each author whether the query names them: one of the name's words, of three letters or more, is in it."""
+    """Tell of each candidate's author whether the query names them, by a word of three letters or more.
+
+    An author of fewer than `AUTHOR_MIN_MEMORIES` candidates is none: what stands before a colon may be a heading.
+    """
     words = {word for word in _NAME.findall(unicodedata.normalize("NFKC", query).casefold()) if len(word) > 2}
-    known = {author: bool(words.intersection(_NAME.findall(author.casefold()))) for author in authors if author}
-    return [known.get(author, False) if author else False for author in authors]
+    named = {
+        author
+        for author, count in Counter(author for author in authors if author).items()
+        if count >= AUTHOR_MIN_MEMORIES and words.intersection(_NAME.findall(author.casefold()))
+    }
+    return [author in named for author in authors]

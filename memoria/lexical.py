@@ -16,7 +16,7 @@ from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
-import Stemmer  # type: ignore[import-not-found]
+import Stemmer
 
 from memoria.stopwords import LATIN_LANGUAGES, STOP_WORDS
 from memoria.vocabulary import BM25_B, BM25_K1

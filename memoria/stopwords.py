@@ -97,5 +97,8 @@ STOP_WORDS: dict[str, frozenset[str]] = {
 }
 """Lower-case stop words by Snowball's name of the language (Hebrew, which Snowball lacks, by its own)."""
 
-LATIN_LANGUAGES = "english german french spanish italian portuguese dutch swedish danish polish turkish finnish".split()
+LATIN_LANGUAGES = (
+    *("english", "german", "french", "spanish", "italian", "portuguese"),
+    *("dutch", "swedish", "danish", "polish", "turkish", "finnish"),
+)
 """Languages told apart by their stop words, English first: it wins a tie."""

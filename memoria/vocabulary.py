@@ -139,7 +139,7 @@ SEEDS_PER_LIST = 50  # best by cosine and best by BM25; a seed gets both scores
 MAX_HOPS = 3  # fixed: waves outward from the seeds
 WAVE_NODES = 64  # the strongest nodes of a wave that light the next one
 MAX_CANDIDATES = 256  # seeds and reached memories that are scored
-ACTIVATION_FLOOR = 0.02  # a weaker impulse is not passed on
+ACTIVATION_FLOOR = 0.05  # a weaker impulse is not passed on
 EDGE_DECAY = {
     EdgeType.CAUSAL: 0.80,  # fixed
     EdgeType.SEMANTIC: 0.70,
@@ -152,7 +152,7 @@ EDGE_DECAY = {
 SEMANTIC_GAIN = 0.5  # what all Semantic edges of a memory pass on together, shared among them: likeness floods
 INTENT_BOOST = 1.2  # for the edge type that answers the query's intent; an edge never passes on more than it got
 INTENT_EDGE = {Intent.CAUSAL: EdgeType.CAUSAL, Intent.TEMPORAL: EdgeType.TEMPORAL}
-CONVERSATION_SHARE = 0.4  # of the mean of a conversation's best memories, passed to all its candidates
+CONVERSATION_SHARE = 0.2  # of the mean of a conversation's best memories, passed to all its candidates
 CONVERSATION_BEST = 3  # how many of a conversation's best memories that mean takes
 
 # Recall: factors of the score, as exponents or multipliers.
@@ -163,12 +163,13 @@ SUBSTANCE_EXPONENT = 0.25  # of a memory's length in terms, between the two boun
 SUBSTANCE_MIN_TERMS = 8
 SUBSTANCE_MAX_TERMS = 40
 UNNAMED_FACTOR = 0.8  # for what others said, where the query names the author of some candidate
+AUTHOR_MIN_MEMORIES = 3  # candidates that must share an author, before a name in the query counts
 RECENCY_EXPONENT = 0.1  # of freshness, times the intent's weight: days reorder equals, not good and bad matches
 INTENT_RECENCY = {
-    Intent.FACTUAL: 0.3,
+    Intent.FACTUAL: 0.1,
     Intent.TEMPORAL: 1.5,
-    Intent.CAUSAL: 0.5,
-    Intent.PROCEDURAL: 0.3,
+    Intent.CAUSAL: 0.3,
+    Intent.PROCEDURAL: 0.1,
     Intent.GENERAL: 1.0,
 }
 TIER_HALF_LIFE_DAYS = {Tier.BUFFER: 7.0, Tier.EPISODIC: 30.0, Tier.SEMANTIC: 180.0, Tier.CORE: 365.0}
