@@ -163,10 +163,6 @@ def decode_half_vector(binary: bytes) -> np.ndarray:
     return np.frombuffer(binary, dtype=">f2", offset=HALF_VECTOR_HEADER_BYTES).astype(np.float32)
 
 
-
-
 def unpack_ids(packed: bytes | None) -> np.ndarray:
     """Read ids that the server packed with int8send into int64 of shape (n,)."""
     return np.frombuffer(packed or b"", dtype=">i8").astype(np.int64)
-
-

@@ -98,9 +98,7 @@ async def list_neighbors(
     return edges, total
 
 
-async def delete_edges(
-    connection: Connection, org_id: UUID, memory_id: int, types: Sequence[EdgeType]
-) -> None:
+async def delete_edges(connection: Connection, org_id: UUID, memory_id: int, types: Sequence[EdgeType]) -> None:
     """Delete the edges of some types at a memory."""
     await connection.execute(
         "delete_edges_by_type",

@@ -38,9 +38,7 @@ async def insert_embeddings(
     return len(memory_ids)
 
 
-async def delete_embeddings(
-    connection: Connection, org_id: UUID, namespace_id: int, memory_ids: Sequence[int]
-) -> int:
+async def delete_embeddings(connection: Connection, org_id: UUID, namespace_id: int, memory_ids: Sequence[int]) -> int:
     """Delete the vectors of memories. Returns how many there were."""
     return await connection.execute(
         "delete_embeddings", org_id=org_id, namespace_id=namespace_id, memory_ids=memory_ids
@@ -82,9 +80,7 @@ async def read_cosines(
     connection: Connection, org_id: UUID, namespace: Namespace, vector: np.ndarray, ids: Sequence[int]
 ) -> dict[int, float]:
     """Compare a vector with given memories, each by its nearest passage."""
-    rows = await connection.fetch(
-        "read_cosines", org_id=org_id, namespace_id=namespace.id, vector=vector, ids=ids
-    )
+    rows = await connection.fetch("read_cosines", org_id=org_id, namespace_id=namespace.id, vector=vector, ids=ids)
     return {row["memory_id"]: row["cosine"] for row in rows}
 
 

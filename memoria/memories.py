@@ -1,7 +1,7 @@
 """Store memories: insert, read, filter, change and delete their rows."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -10,8 +10,10 @@ import asyncpg
 import numpy as np
 
 from memoria.database import Connection, unpack_ids
+from memoria.errors import NotFoundError
 from memoria.memory_fields import MemoryFields
 from memoria.records import Filters, Memory
+from memoria.temporal import Moment, StoredAround
 from memoria.vocabulary import INITIAL_UTILITY, MemoryState, MemoryType, Source, Tier
 
 EXPIRED = "expired"  # not a state of its own: a memory whose expires_at has passed
@@ -27,6 +29,11 @@ class MemoryRow:
     fields: MemoryFields
     terms: tuple[int, ...]
     term_count: int
+
+
+def no_such_memory() -> NotFoundError:
+    """Make the one answer for ids that do not exist, are another tenant's, or lie outside the key's namespaces."""
+    return NotFoundError("There is no memory with this id.")
 
 
 def memory_from_row(row: asyncpg.Record) -> Memory:
@@ -123,13 +130,9 @@ async def lock_memory(connection: Connection, org_id: UUID, memory_id: int) -> a
     return await connection.fetch_row("lock_memory", org_id=org_id, memory_id=memory_id)
 
 
-async def list_hidden_ids(
-    connection: Connection, org_id: UUID, namespace_id: int, now: datetime
-) -> np.ndarray:
+async def list_hidden_ids(connection: Connection, org_id: UUID, namespace_id: int, now: datetime) -> np.ndarray:
     """List the ids (int64) that recall leaves out unless asked: archived, quarantined and expired memories."""
-    packed = await connection.fetch_value(
-        "list_hidden_ids", org_id=org_id, namespace_id=namespace_id, now=now
-    )
+    packed = await connection.fetch_value("list_hidden_ids", org_id=org_id, namespace_id=namespace_id, now=now)
     return unpack_ids(packed)
 
 
@@ -192,9 +195,30 @@ async def list_ids_by_salience(
     return [row["memory_id"] for row in rows]
 
 
-async def update_memory(
-    connection: Connection, org_id: UUID, row: MemoryRow, *, version: int, now: datetime
-) -> None:
+async def find_temporal_neighbors(
+    connection: Connection, org_id: UUID, namespace_id: int, moments: Sequence[Moment], minutes: int
+) -> dict[int, StoredAround]:
+    """Find, for each new memory, the stored ones just before and after it in its conversation."""
+    rows = await connection.fetch(
+        "find_temporal_neighbors",
+        org_id=org_id,
+        namespace_id=namespace_id,
+        new_ids=[moment.memory_id for moment in moments],
+        sessions=[moment.session for moment in moments],
+        occurred=[moment.occurred_at for moment in moments],
+        minutes=minutes,
+    )
+    around: dict[int, StoredAround] = {}
+    for row in rows:
+        found = Moment(row["memory_id"], row["session"], row["occurred_at"])
+        known = around.get(row["new_id"], StoredAround())
+        around[row["new_id"]] = (
+            replace(known, before=found) if row["is_earlier"] else replace(known, after=found)
+        )
+    return around
+
+
+async def update_memory(connection: Connection, org_id: UUID, row: MemoryRow, *, version: int, now: datetime) -> None:
     """Write a memory's new version. Raises asyncpg.UniqueViolationError when it now equals another memory."""
     fields = {name: getattr(row.fields, name) for name in row.fields.__slots__}
     await connection.execute(
@@ -209,13 +233,9 @@ async def update_memory(
     )
 
 
-async def set_state(
-    connection: Connection, org_id: UUID, memory_id: int, state: MemoryState, now: datetime
-) -> None:
+async def set_state(connection: Connection, org_id: UUID, memory_id: int, state: MemoryState, now: datetime) -> None:
     """Move a memory to another state."""
-    await connection.execute(
-        "set_memory_state", org_id=org_id, memory_id=memory_id, state=state.value, now=now
-    )
+    await connection.execute("set_memory_state", org_id=org_id, memory_id=memory_id, state=state.value, now=now)
 
 
 async def lock_deletable(connection: Connection, org_id: UUID, ids: Sequence[int]) -> list[asyncpg.Record]:

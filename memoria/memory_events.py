@@ -34,6 +34,4 @@ async def record_event(
 async def list_events(connection: Connection, org_id: UUID, memory_id: int) -> list[HistoryEntry]:
     """Read a memory's events, oldest first."""
     rows = await connection.fetch("list_memory_events", org_id=org_id, memory_id=memory_id)
-    return [
-        HistoryEntry(row["event"], row["version"], row["at"], row["key_id"], row["fields"]) for row in rows
-    ]
+    return [HistoryEntry(row["event"], row["version"], row["at"], row["key_id"], row["fields"]) for row in rows]

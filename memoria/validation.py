@@ -114,9 +114,7 @@ def check_metadata(metadata: JsonObject | None) -> JsonObject | None:
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidInputError("`metadata` must be a JSON object.", field="metadata") from error
     if "\\u0000" in text or UNSTORABLE.search(text):
-        raise InvalidInputError(
-            "`metadata` holds a NUL character or half a surrogate pair.", field="metadata"
-        )
+        raise InvalidInputError("`metadata` holds a NUL character or half a surrogate pair.", field="metadata")
     if len(text.encode("utf-8")) > MAX_METADATA_BYTES:
         raise InvalidInputError(
             f"`metadata` is larger than {MAX_METADATA_BYTES} bytes.", field="metadata", limit=MAX_METADATA_BYTES

@@ -109,25 +109,25 @@ limit :limit;
 -- name: find_temporal_neighbors
 -- For each new memory find the one before and the one after it in its conversation: of the same session, or without
 -- a session within the given minutes. Candidates are stored memories.
-select new.position, near.memory_id, near.is_earlier
-from unnest(:positions::integer[], :sessions::text[], :occurred::timestamptz[])
-    as new (position, session, occurred_at)
+select new.new_id, near.memory_id, near.session, near.occurred_at, near.is_earlier
+from unnest(:new_ids::bigint[], :sessions::text[], :occurred::timestamptz[])
+    as new (new_id, session, occurred_at)
 cross join lateral (
-    (select m.memory_id, true as is_earlier
+    (select m.memory_id, m.session, m.occurred_at, true as is_earlier
      from memories m
      where m.org_id = :org_id and m.namespace_id = :namespace_id and m.state = 'active'
        and m.session = new.session and m.occurred_at <= new.occurred_at
      order by m.occurred_at desc, m.memory_id desc
      limit 1)
     union all
-    (select m.memory_id, false
+    (select m.memory_id, m.session, m.occurred_at, false
      from memories m
      where m.org_id = :org_id and m.namespace_id = :namespace_id and m.state = 'active'
        and m.session = new.session and m.occurred_at > new.occurred_at
      order by m.occurred_at, m.memory_id
      limit 1)
     union all
-    (select m.memory_id, true
+    (select m.memory_id, m.session, m.occurred_at, true
      from memories m
      where m.org_id = :org_id and m.namespace_id = :namespace_id and m.state = 'active'
        and new.session is null and m.session is null
@@ -147,10 +147,17 @@ set content = :content, type = :type, tier = :tier, salience = :salience, confid
 where org_id = :org_id and memory_id = :memory_id;
 
 -- name: set_memory_state
--- Move a memory between states (active, archived).
+-- Move memories between states (active, archived).
 update memories
 set state = :state, updated_at = :now
-where org_id = :org_id and memory_id = :memory_id;
+where org_id = :org_id and memory_id = any(:ids::bigint[]);
+
+-- name: list_part_ids
+-- List the parts of a document in reading order.
+select memory_id
+from memories
+where org_id = :org_id and part_of = :memory_id
+order by memory_id;
 
 -- name: lock_deletable
 -- Lock the named memories and their parts, in order, and read what their traces in other tables are found by.

@@ -1,0 +1,344 @@
+"""Encode: turn what a client sends into stored memories with their postings, vectors and edges."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from uuid import UUID
+
+import numpy as np
+
+from memoria import edges, embeddings, memories, namespaces, postings
+from memoria.chunking import chunk_text, split_passages
+from memoria.database import Connection
+from memoria.edges import NewEdge
+from memoria.embedding.port import Embedder
+from memoria.identifiers import IdMaker
+from memoria.lexical import term_hash, terms
+from memoria.memories import MemoryRow
+from memoria.memory_fields import MemoryFields
+from memoria.namespaces import Namespace
+from memoria.records import Memory, NewMemory
+from memoria.salience import judge_salience
+from memoria.temporal import Moment, link_in_time
+from memoria.tiers import TIERS_AS_TYPES, first_tier
+from memoria.tokens import count_tokens
+from memoria.validation import hash_duplicate, validate_memory
+from memoria.vocabulary import (
+    CHUNK_TOKENS,
+    SEMANTIC_EDGE_COSINE,
+    SEMANTIC_EDGE_LIMIT,
+    TEMPORAL_EDGE_MINUTES,
+    EdgeType,
+)
+
+NEIGHBORS = 20  # stored memories that a new one is compared with
+
+
+class MovedError(Exception):
+    """Say that another transaction has changed what this one was computed from: compute it again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """Hold one memory on its way into the store, with all that can be computed without the database.
+
+    `passages` are the texts to embed (none for a document stored with `chunk`: its parts are embedded instead).
+    """
+
+    new: NewMemory
+    fields: MemoryFields
+    frequencies: Mapping[int, int]
+    length: int
+    passages: tuple[str, ...]
+    parts: tuple["Prepared", ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """Say under which id a prepared memory is stored, whether it was there before, and the ids of its parts."""
+
+    memory_id: int
+    duplicate: bool
+    part_ids: tuple[int, ...] = ()
+
+
+def searchable_text(fields: MemoryFields) -> str:
+    """Join what recall finds a memory by: its title and its content."""
+    return f"{fields.title}\n{fields.content}" if fields.title else fields.content
+
+
+def prepare(new: NewMemory, now: datetime, embedder: Embedder) -> Prepared:
+    """Validate a memory and compute its terms and passages. Raises InvalidInputError, ContentTooLargeError."""
+    fields = validate_memory(new, now)
+    if new.chunk:
+        return _prepare_document(new, fields, embedder)
+    return _prepare_whole(new, fields, embedder)
+
+
+def _prepare_whole(new: NewMemory, fields: MemoryFields, embedder: Embedder) -> Prepared:
+    text = searchable_text(fields)
+    frequencies: Counter[int] = Counter()
+    for term, count in terms("\n".join((text, *fields.tags))).items():
+        frequencies[term_hash(term)] += count
+    passages = split_passages(text, embedder.token_offsets(text), embedder.max_tokens)
+    return Prepared(new, fields, frequencies, frequencies.total(), tuple(passages))
+
+
+def _prepare_document(new: NewMemory, fields: MemoryFields, embedder: Embedder) -> Prepared:
+    chunks = chunk_text(fields.content, CHUNK_TOKENS, count_tokens)
+    if len(chunks) == 1:
+        return _prepare_whole(new, fields, embedder)
+    parts = []
+    for chunk in (chunk for chunk in chunks if chunk.content.strip()):
+        own_hash = hash_duplicate(fields.duplicate_hash + bytes(f"{chunk.index}", "ascii"), None, {})
+        part = replace(fields, content=chunk.content, metadata=None, duplicate_hash=own_hash)
+        parts.append(_prepare_whole(new, part, embedder))
+    return Prepared(new, fields, {}, 0, (), tuple(parts))
+
+
+def with_parts(items: Sequence[Prepared]) -> list[Prepared]:
+    """List the memories and, after each, its parts."""
+    return [each for item in items for each in (item, *item.parts)]
+
+
+def differing_fields(new: NewMemory, fields: MemoryFields, stored: Memory) -> tuple[str, ...]:
+    """Name the fields that a repeated memory asked for and that the stored one does not have: they are not applied."""
+    asked: dict[str, object] = {
+        "type": fields.type,
+        "title": fields.title,
+        "tags": fields.tags,
+        "category": fields.category,
+        "source": fields.source,
+        "url": fields.url,
+        "related_urls": fields.related_urls,
+        "metadata": fields.metadata,
+        "confidence": fields.confidence,
+        "pinned": fields.pinned,
+    }
+    given = {"salience": new.salience, "occurred_at": new.occurred_at, "expires_at": fields.expires_at}
+    asked |= {name: value for name, value in given.items() if value is not None}
+    return tuple(name for name, value in asked.items() if value != getattr(stored, name))
+
+
+async def find_stored(
+    connection: Connection, org_id: UUID, namespace: str, items: Sequence[Prepared]
+) -> dict[bytes, int]:
+    """Find which of the items are stored already, by duplicate hash: those need no vectors."""
+    found = await namespaces.find_namespace(connection, org_id, namespace)
+    if found is None:
+        return {}
+    hashes = [item.fields.duplicate_hash for item in items]
+    return await memories.find_duplicates(connection, org_id, found.id, hashes)
+
+
+@dataclass(frozen=True, slots=True)
+class Encoder:
+    """Store prepared memories within the caller's transaction."""
+
+    connection: Connection
+    org_id: UUID
+    ids: IdMaker
+    now: datetime
+    embedder_name: str
+
+    async def store(
+        self, namespace_name: str, items: Sequence[Prepared], vectors: Mapping[bytes, np.ndarray]
+    ) -> list[Stored]:
+        """Store items of one namespace in order; `vectors` holds the passages (p, d) of each duplicate hash.
+
+        An item that equals a stored one (or an earlier one of the list) is a duplicate. Raises MovedError when
+        another transaction has stored or deleted an equal memory meanwhile.
+        """
+        namespace = await namespaces.ensure_namespace(
+            self.connection,
+            self.org_id,
+            namespace_name,
+            new_id=self.ids.next(),
+            embedder=self.embedder_name,
+            now=self.now,
+        )
+        known = await memories.find_duplicates(
+            self.connection, self.org_id, namespace.id, [item.fields.duplicate_hash for item in items]
+        )
+        fresh: dict[bytes, Prepared] = {}
+        for item in items:
+            if item.fields.duplicate_hash not in known:
+                fresh.setdefault(item.fields.duplicate_hash, item)
+        new_ids = await self._insert(namespace, list(fresh.values()), vectors) if fresh else {}
+        if known:
+            await memories.touch_memories(self.connection, self.org_id, list(known.values()), self.now)
+        return self._answer(items, known, new_ids)
+
+    def _answer(
+        self, items: Sequence[Prepared], known: Mapping[bytes, int], new_ids: Mapping[bytes, int]
+    ) -> list[Stored]:
+        answers = []
+        seen: set[bytes] = set()
+        for item in items:
+            key = item.fields.duplicate_hash
+            part_ids = tuple(
+                new_ids[part.fields.duplicate_hash] for part in item.parts if key in new_ids
+            )
+            answers.append(Stored(known.get(key) or new_ids[key], key in known or key in seen, part_ids))
+            seen.add(key)
+        return answers
+
+    async def add_parts(
+        self,
+        namespace: Namespace,
+        document_id: int,
+        parts: Sequence[Prepared],
+        vectors: Mapping[bytes, np.ndarray],
+    ) -> None:
+        """Store the parts of a document that is there already (and whose earlier parts are gone)."""
+        await self._insert(namespace, parts, vectors, document_id)
+
+    async def _insert(
+        self,
+        namespace: Namespace,
+        fresh: Sequence[Prepared],
+        vectors: Mapping[bytes, np.ndarray],
+        document_id: int | None = None,
+    ) -> dict[bytes, int]:
+        """Store memories that are not there, with everything that hangs on them; returns ids by duplicate hash."""
+        everything = with_parts(fresh)
+        embedded = [item for item in everything if item.passages]
+        if any(item.fields.duplicate_hash not in vectors for item in embedded):
+            raise MovedError("a duplicate was deleted after it had been found")
+        ids = {item.fields.duplicate_hash: self.ids.next() for item in everything}
+        documents = np.array([document_vector(vectors[item.fields.duplicate_hash]) for item in embedded])
+        near = await self._compare(namespace, [ids[item.fields.duplicate_hash] for item in embedded], documents)
+        nearest = {item.fields.duplicate_hash: found for item, found in zip(embedded, near, strict=True)}
+        rows = [
+            self._row(item, ids, nearest, namespace.memory_count + position)
+            for position, item in enumerate(everything)
+        ]
+        documents_of = _documents_of(fresh, ids, document_id)
+        rows = [replace(row, part_of=documents_of.get(row.memory_id)) for row in rows]
+        if await memories.insert_memories(self.connection, self.org_id, namespace.id, rows, self.now) < len(rows):
+            raise MovedError("an equal memory arrived meanwhile")
+        await self._insert_traces(namespace, everything, ids, vectors)
+        await self._insert_edges(namespace, fresh, ids, nearest, documents_of)
+        await namespaces.grow_namespace(
+            self.connection,
+            self.org_id,
+            namespace.id,
+            memories=len(rows),
+            terms=sum(item.length for item in everything),
+            embeddings=sum(len(item.passages) for item in embedded),
+        )
+        return ids
+
+    async def _compare(
+        self, namespace: Namespace, new_ids: Sequence[int], documents: np.ndarray
+    ) -> list[list[tuple[int, float]]]:
+        """Find each new memory's nearest: among those stored and visible, and among those before it in the batch."""
+        if not len(documents):
+            return []
+        hidden = await memories.list_hidden_ids(self.connection, self.org_id, namespace.id, self.now)
+        stored = await embeddings.find_nearest_to_each(
+            self.connection, self.org_id, namespace, documents, NEIGHBORS
+        )
+        among_new = documents @ documents.T
+        near = []
+        for position, found in enumerate(stored):
+            visible = ~np.isin(found.ids, hidden)
+            pairs = list(zip(found.ids[visible].tolist(), found.cosines[visible].tolist(), strict=True))
+            earlier = np.argsort(-among_new[position, :position], kind="stable")[:NEIGHBORS]
+            pairs += [(new_ids[index], float(among_new[position, index])) for index in earlier]
+            near.append(sorted(pairs, key=lambda pair: -pair[1])[:NEIGHBORS])
+        return near
+
+    def _row(
+        self,
+        item: Prepared,
+        ids: Mapping[bytes, int],
+        nearest: Mapping[bytes, list[tuple[int, float]]],
+        namespace_memories: int,
+    ) -> MemoryRow:
+        key = item.fields.duplicate_hash
+        pairs = nearest.get(key)
+        salience = judge_salience(
+            explicit=item.new.salience,
+            hint=item.new.salience_hint,
+            text=searchable_text(item.fields),
+            nearest_cosine=pairs[0][1] if pairs else None,
+            namespace_memories=namespace_memories,
+        )
+        given = TIERS_AS_TYPES.get(item.new.type.casefold())
+        fields = replace(item.fields, salience=salience, tier=given or first_tier(item.fields.type, salience))
+        return MemoryRow(ids[key], None, fields, tuple(item.frequencies), item.length)
+
+    async def _insert_traces(
+        self,
+        namespace: Namespace,
+        everything: Sequence[Prepared],
+        ids: Mapping[bytes, int],
+        vectors: Mapping[bytes, np.ndarray],
+    ) -> None:
+        """Put memories into the lexical and the vector index."""
+        terms = [
+            postings.MemoryTerms(ids[item.fields.duplicate_hash], item.frequencies, item.length)
+            for item in everything
+        ]
+        await postings.insert_postings(self.connection, self.org_id, namespace.id, terms)
+        passages = [
+            (ids[item.fields.duplicate_hash], vectors[item.fields.duplicate_hash])
+            for item in everything
+            if item.passages
+        ]
+        await embeddings.insert_embeddings(self.connection, self.org_id, namespace.id, passages)
+
+    async def _insert_edges(
+        self,
+        namespace: Namespace,
+        fresh: Sequence[Prepared],
+        ids: Mapping[bytes, int],
+        nearest: Mapping[bytes, list[tuple[int, float]]],
+        documents_of: Mapping[int, int],
+    ) -> None:
+        """Join new memories with their neighbours in meaning, in time and in their document."""
+        new_edges = [edge for key, pairs in nearest.items() for edge in semantic_edges(ids[key], pairs)]
+        new_edges += [
+            NewEdge(part, document, EdgeType.PART_OF, 1.0) for part, document in documents_of.items()
+        ]
+        whole = [item for item in fresh if ids[item.fields.duplicate_hash] not in documents_of]
+        moments = [
+            Moment(ids[item.fields.duplicate_hash], item.fields.session, item.fields.occurred_at)
+            for item in whole
+        ]
+        stored = await memories.find_temporal_neighbors(
+            self.connection, self.org_id, namespace.id, moments, TEMPORAL_EDGE_MINUTES
+        )
+        new_edges += [
+            NewEdge(earlier, later, EdgeType.TEMPORAL, 1.0)
+            for earlier, later in link_in_time(moments, stored, TEMPORAL_EDGE_MINUTES)
+        ]
+        await edges.insert_edges(self.connection, self.org_id, namespace.id, new_edges, self.now)
+
+
+def semantic_edges(memory_id: int, nearest: Sequence[tuple[int, float]]) -> list[NewEdge]:
+    """Join a memory to its nearest, as (id, cosine) by falling cosine: at most 5 of cosine ≥ 0.60."""
+    close = [(other, cosine) for other, cosine in nearest if cosine >= SEMANTIC_EDGE_COSINE]
+    return [
+        NewEdge(memory_id, other, EdgeType.SEMANTIC, min(1.0, cosine))
+        for other, cosine in close[:SEMANTIC_EDGE_LIMIT]
+    ]
+
+
+def document_vector(passages: np.ndarray) -> np.ndarray:
+    """Average the passages (p, d) of a memory into one direction (d,)."""
+    mean = passages.mean(axis=0)
+    return mean / max(float(np.linalg.norm(mean)), 1e-12)
+
+
+def _documents_of(
+    fresh: Sequence[Prepared], ids: Mapping[bytes, int], document_id: int | None
+) -> dict[int, int]:
+    """Map the id of each part to that of its document: the given one, or the item that it was cut from."""
+    if document_id is not None:
+        return {ids[item.fields.duplicate_hash]: document_id for item in fresh}
+    return {
+        ids[part.fields.duplicate_hash]: ids[item.fields.duplicate_hash] for item in fresh for part in item.parts
+    }

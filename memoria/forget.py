@@ -1,0 +1,56 @@
+"""Forget: delete memories for good, with their postings, vectors, edges, history and parts."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+from uuid import UUID
+
+from memoria import embeddings, memories, namespaces, postings
+from memoria.database import Connection
+from memoria.errors import ConflictError
+from memoria.memories import no_such_memory
+from memoria.namespaces import may_use
+from memoria.records import Principal
+
+
+async def forget_visible(connection: Connection, principal: Principal, ids: Sequence[int]) -> list[int]:
+    """Delete those of the given memories that the principal may touch, and return their ids.
+
+    Parts go with their document. Raises ConflictError for a part whose document is not among the ids: the
+    document would still hold its text.
+    """
+    names = await memories.read_namespaces_of(connection, principal.org_id, ids)
+    allowed = sorted(memory_id for memory_id, name in names.items() if may_use(principal, name))
+    found = await memories.read_memories(connection, principal.org_id, allowed)
+    for memory in found.values():
+        if memory.part_of is not None and memory.part_of not in found:
+            raise ConflictError("This is a part of a document: delete the document instead.", field="id")
+    await delete_everywhere(connection, principal.org_id, allowed)
+    return allowed
+
+
+async def forget_one(connection: Connection, principal: Principal, memory_id: int) -> None:
+    """Delete one memory. Raises NotFoundError."""
+    if not await forget_visible(connection, principal, [memory_id]):
+        raise no_such_memory()
+
+
+async def delete_everywhere(connection: Connection, org_id: UUID, ids: Sequence[int]) -> None:
+    """Delete memories and their parts, everywhere; rows are locked in order, so that two deletions never deadlock."""
+    by_namespace = defaultdict(list)
+    for row in await memories.lock_deletable(connection, org_id, ids):
+        by_namespace[row["namespace_id"]].append(row)
+    for namespace_id, rows in sorted(by_namespace.items()):
+        doomed = [row["memory_id"] for row in rows]
+        terms = sorted({term for row in rows for term in row["terms"]})
+        await postings.delete_postings(connection, org_id, namespace_id, terms, doomed)
+        removed = await embeddings.delete_embeddings(connection, org_id, namespace_id, doomed)
+        await memories.delete_memories(connection, org_id, doomed)
+        await namespaces.grow_namespace(
+            connection,
+            org_id,
+            namespace_id,
+            memories=-len(doomed),
+            terms=-sum(row["term_count"] for row in rows),
+            embeddings=-removed,
+        )
