@@ -121,6 +121,20 @@ def differing_fields(new: NewMemory, fields: MemoryFields, stored: Memory) -> tu
     return tuple(name for name, value in asked.items() if value != getattr(stored, name))
 
 
+async def embed_prepared(embedder: Embedder, items: Sequence[Prepared]) -> dict[bytes, np.ndarray]:
+    """Embed the passages of items and their parts together; returns vectors (p, d) by duplicate hash.
+
+    Raises EmbedderUnavailableError. Hold no connection meanwhile.
+    """
+    everything = [item for item in with_parts(items) if item.passages]
+    if not everything:
+        return {}
+    vectors = await embedder.embed([passage for item in everything for passage in item.passages])
+    ends = np.cumsum([len(item.passages) for item in everything])
+    parted = np.split(vectors, ends[:-1])
+    return {item.fields.duplicate_hash: part for item, part in zip(everything, parted, strict=True)}
+
+
 async def find_stored(
     connection: Connection, org_id: UUID, namespace: str, items: Sequence[Prepared]
 ) -> dict[bytes, int]:

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Sequence
 
+from datetime import datetime
 from uuid import UUID
 
 from memoria import embeddings, memories, namespaces, postings
@@ -10,7 +11,8 @@ from memoria.database import Connection
 from memoria.errors import ConflictError
 from memoria.memories import no_such_memory
 from memoria.namespaces import may_use
-from memoria.records import Principal
+from memoria.records import Filters, ForgetResult, Principal
+from memoria.validation import INCLUDABLE
 
 
 async def forget_visible(connection: Connection, principal: Principal, ids: Sequence[int]) -> list[int]:
@@ -33,6 +35,22 @@ async def forget_one(connection: Connection, principal: Principal, memory_id: in
     """Delete one memory. Raises NotFoundError."""
     if not await forget_visible(connection, principal, [memory_id]):
         raise no_such_memory()
+
+
+async def forget_matching(
+    connection: Connection, principal: Principal, namespace_name: str, filters: Filters, *, dry_run: bool, now: datetime
+) -> ForgetResult:
+    """Delete every memory of a namespace that passes the filters, also hidden ones; a dry run only names them."""
+    namespace = await namespaces.find_namespace(connection, principal.org_id, namespace_name)
+    if namespace is None:
+        return ForgetResult((), dry_run)
+    found = await memories.list_matching_ids(
+        connection, principal.org_id, namespace.id, filters, INCLUDABLE, now, with_parts=False
+    )
+    ids = tuple(found.tolist())
+    if not dry_run:
+        await delete_everywhere(connection, principal.org_id, ids)
+    return ForgetResult(ids, dry_run)
 
 
 async def delete_everywhere(connection: Connection, org_id: UUID, ids: Sequence[int]) -> None:

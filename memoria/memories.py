@@ -150,8 +150,10 @@ async def list_matching_ids(
     filters: Filters,
     include: Sequence[str],
     now: datetime,
+    *,
+    with_parts: bool = True,
 ) -> np.ndarray:
-    """List the ids (int64, newest first) of the memories that pass the filters."""
+    """List the ids (int64, newest first) of the memories that pass the filters, parts of documents among them or not."""
     packed = await connection.fetch_value(
         "list_matching_ids",
         org_id=org_id,
@@ -159,6 +161,7 @@ async def list_matching_ids(
         now=now,
         states=visible_states(filters, include),
         with_expired=EXPIRED in include,
+        with_parts=with_parts,
         types=[memory_type.value for memory_type in filters.types],
         tiers=[tier.value for tier in filters.tiers],
         tags_any=filters.tags_any,

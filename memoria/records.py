@@ -308,6 +308,15 @@ class Neighbor:
 
 
 @dataclass(frozen=True, slots=True)
+class NeighborPage:
+    """Be one page of a memory's edges, heaviest first."""
+
+    items: tuple[Neighbor, ...]
+    next_cursor: str | None
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
 class Chunk:
     """Be one piece of a text, cut on sentence and code-block borders; offsets are characters of the whole text."""
 
@@ -337,6 +346,15 @@ class NamespaceInfo:
     name: str
     memories: int
     created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class NamespacePage:
+    """Be one page of namespaces, by name."""
+
+    items: tuple[NamespaceInfo, ...]
+    next_cursor: str | None
+    total: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,15 +6,16 @@ import math
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import TypeVar
 
 from memoria.errors import ContentTooLargeError, InvalidInputError
 from memoria.memory_fields import MemoryFields
-from memoria.records import JsonObject, NewMemory
+from memoria.records import Filters, JsonObject, NewMemory
 from memoria.tiers import TIERS_AS_TYPES, first_tier
-from memoria.urls import normalize_url, site_of
+from memoria.urls import normalize_site, normalize_url, site_of
 from memoria.vocabulary import (
     DEFAULT_SALIENCE,
     MAX_CATEGORY_CHARACTERS,
@@ -34,6 +35,9 @@ from memoria.vocabulary import (
 
 SESSION_KEY = "session_id"  # the context pair that names a conversation
 UNSTORABLE = re.compile("[\x00\ud800-\udfff]")  # NUL and lone surrogates: Postgres and UTF-8 have no place for them
+
+INCLUDABLE = ("archived", "quarantined", "expired")  # what recall and lists leave out unless asked
+FILTER_TIMES = ("created_after", "created_before", "occurred_after", "occurred_before")
 
 Word = TypeVar("Word", bound=StrEnum)
 
@@ -219,4 +223,32 @@ def validate_memory(new: NewMemory, now: datetime) -> MemoryFields:
         expires_at=resolve_expiry(new, now),
         content_hash=content_hash,
         duplicate_hash=hash_duplicate(content_hash, project, context),
+    )
+
+
+def check_include(include: Sequence[str]) -> tuple[str, ...]:
+    """Return the hidden kinds that a reader asks for: archived, quarantined, expired."""
+    for kind in include:
+        if kind not in INCLUDABLE:
+            raise InvalidInputError(f"`include` may name {', '.join(INCLUDABLE)}.", field="include")
+    return tuple(dict.fromkeys(include))
+
+
+def check_filters(filters: Filters) -> Filters:
+    """Bring filters into the form that is stored, so that they match: URLs normalised, texts within their limits."""
+    for name in FILTER_TIMES:
+        check_time(getattr(filters, name), name)
+    for name in ("salience_min", "salience_max"):
+        if (value := getattr(filters, name)) is not None:
+            check_share(value, name)
+    return replace(
+        filters,
+        tags_any=check_tags(filters.tags_any, "tags_any"),
+        tags_all=check_tags(filters.tags_all, "tags_all"),
+        tags_none=check_tags(filters.tags_none, "tags_none"),
+        category=check_optional(filters.category, "category", MAX_CATEGORY_CHARACTERS),
+        project=check_optional(filters.project, "project", MAX_PROJECT_CHARACTERS),
+        context=check_context(filters.context),
+        url=None if filters.url is None else normalize_url(check_text(filters.url, "url", limit=10**6)),
+        site=None if filters.site is None else normalize_site(check_text(filters.site, "site", limit=10**6)),
     )

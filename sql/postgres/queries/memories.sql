@@ -71,6 +71,7 @@ from memories
 where org_id = :org_id and namespace_id = :namespace_id
   and state = any(:states::text[])
   and (:with_expired or expires_at is null or expires_at > :now)
+  and (:with_parts or part_of is null)
   and (cardinality(:types::text[]) = 0 or type = any(:types))
   and (cardinality(:tiers::text[]) = 0 or tier = any(:tiers))
   and (cardinality(:tags_any::text[]) = 0 or tags && :tags_any)

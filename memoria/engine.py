@@ -1,0 +1,378 @@
+"""The engine: one short method per public verb. It owns each transaction and delegates the rest."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import TypeVar
+
+import asyncpg
+import numpy as np
+
+from memoria import encode, forget, listing, memories, memory_events, namespaces, recall, revise, search
+from memoria.chunking import chunk_text
+from memoria.context import build_context, context_recall
+from memoria.database import Connection, Database
+from memoria.embedding.port import Embedder
+from memoria.errors import ConflictError, InvalidInputError, NotFoundError
+from memoria.idempotency import claim_key, find_answer, store_answer
+from memoria.identifiers import IdMaker
+from memoria.ingest import Ingest, prepare_batch
+from memoria.records import (
+    Chunk,
+    Context,
+    ContextRequest,
+    Encoded,
+    EncodeFailure,
+    Filters,
+    ForgetResult,
+    HistoryEntry,
+    Memory,
+    MemoryPage,
+    MemoryPatch,
+    NamespacePage,
+    NamespaceStats,
+    NeighborPage,
+    NewMemory,
+    Once,
+    Principal,
+    Recall,
+    RecallRequest,
+    Replay,
+    SearchPage,
+    SearchRequest,
+)
+from memoria.tokens import count_tokens
+from memoria.validation import check_context, check_filters
+from memoria.vocabulary import (
+    CHUNK_TOKENS,
+    MAX_BATCH_MEMORIES,
+    MAX_BATCH_QUERIES,
+    MAX_FORGET_IDS,
+    MemoryState,
+    Scope,
+)
+
+WRITE_ATTEMPTS = 5  # a write that loses a race is computed again
+RACES = (
+    encode.MovedError,
+    asyncpg.DeadlockDetectedError,
+    asyncpg.SerializationError,
+    asyncpg.ForeignKeyViolationError,
+    asyncpg.UniqueViolationError,
+)
+
+Result = TypeVar("Result")
+Clock = Callable[[], datetime]
+
+
+def utc_now() -> datetime:
+    """Read the clock."""
+    return datetime.now(UTC)
+
+
+class Engine:
+    """Remember and recall, confined to the organization of the principal that each call names.
+
+    Every method raises ForbiddenError when the key's scopes or namespaces do not cover the call, NotFoundError for
+    ids that the principal cannot see, InvalidInputError for values out of bounds, and UnavailableError while the
+    database or the embedder is away. A write with `once` is done once: a repeat gets the stored answer as Replay.
+    """
+
+    def __init__(self, database: Database, embedder: Embedder, clock: Clock = utc_now) -> None:
+        self.database = database
+        self._embedder = embedder
+        self._clock = clock
+        self._ids = IdMaker(clock)
+
+    @classmethod
+    async def open(
+        cls, database_url: str, embedder: Embedder, *, clock: Clock = utc_now, pool_size: int = 10
+    ) -> "Engine":
+        """Connect to a migrated database. Raises UnavailableError when it does not answer."""
+        return cls(await Database.open(database_url, pool_size=pool_size), embedder, clock)
+
+    async def close(self) -> None:
+        """Let running calls end, then close the embedder and the connections."""
+        await self._embedder.close()
+        await self.database.close()
+
+    async def ping(self) -> None:
+        """Raise UnavailableError unless the database answers."""
+        async with self.database.untenanted() as connection:
+            await connection.fetch_value("ping")
+
+    # Encode
+
+    async def encode(self, principal: Principal, new: NewMemory, once: Once | None = None) -> Encoded | Replay:
+        """Store one memory, or find the equal one that is there."""
+        stored = await self.encode_batch(principal, [new], once=once and _of_first(once))
+        if isinstance(stored, Replay):
+            return stored
+        return stored[0]  # type: ignore[return-value]  # an atomic batch holds no failures
+
+    async def encode_batch(
+        self, principal: Principal, items: Sequence[NewMemory], *, atomic: bool = True, once: Once | None = None
+    ) -> tuple[Encoded | EncodeFailure, ...] | Replay:
+        """Store up to 500 memories, embedded together, in the order sent.
+
+        Atomic: all or none, and an error's details name the item by `index`. Else each item has its own outcome.
+        """
+        namespaces.require_scope(principal, Scope.WRITE)
+        if not 1 <= len(items) <= MAX_BATCH_MEMORIES:
+            raise InvalidInputError(
+                f"A batch holds 1 to {MAX_BATCH_MEMORIES} memories.", field="memories", limit=MAX_BATCH_MEMORIES
+            )
+        if once and (replay := await self._find_answer(principal, once)):
+            return replay
+        now = self._clock()
+        batch = await prepare_batch(principal, items, now, self._embedder, atomic=atomic)
+        for attempt in range(1, WRITE_ATTEMPTS + 1):
+            vectors = await self._embed_unknown(principal, batch)
+            try:
+                return await self._write_once(
+                    principal,
+                    once,
+                    lambda connection, vectors=vectors: batch.store(self._encoder(connection, principal), vectors),
+                )
+            except RACES as error:
+                if attempt == WRITE_ATTEMPTS:
+                    raise ConflictError("Others kept writing the same memories: try again.") from error
+        raise AssertionError("the last attempt returns or raises")
+
+    def chunk(self, content: str, max_tokens: int = CHUNK_TOKENS) -> tuple[Chunk, ...]:
+        """Cut a text into chunks on sentence and code-block borders; nothing is stored."""
+        return chunk_text(content, max_tokens, count_tokens)
+
+    # Recall
+
+    async def recall(self, principal: Principal, request: RecallRequest) -> Recall:
+        """Return what the query lights up, best first; a namespace that does not exist answers an empty result."""
+        return (await self.recall_batch(principal, [request]))[0]
+
+    async def recall_batch(self, principal: Principal, requests: Sequence[RecallRequest]) -> tuple[Recall, ...]:
+        """Answer up to 50 queries, embedded together."""
+        namespaces.require_scope(principal, Scope.READ)
+        if not 1 <= len(requests) <= MAX_BATCH_QUERIES:
+            raise InvalidInputError(
+                f"A batch holds 1 to {MAX_BATCH_QUERIES} queries.", field="queries", limit=MAX_BATCH_QUERIES
+            )
+        plans = [recall.plan(principal, request) for request in requests]
+        vectors = await recall.embed_queries(self._embedder, plans)
+        answers = []
+        for plan, vector in zip(plans, vectors, strict=True):
+            async with self.database.tenant(principal.org_id) as connection:
+                answers.append(
+                    await recall.run(
+                        connection, principal.org_id, plan, vector, self._embedder.name, self._clock(), self._ids.next()
+                    )
+                )
+        return tuple(answers)
+
+    async def build_context(self, principal: Principal, request: ContextRequest) -> Context:
+        """Recall and write the result as text for a model's prompt, within a token budget."""
+        answer = await self.recall(principal, context_recall(request))
+        return build_context(request, answer)
+
+    async def search(self, principal: Principal, request: SearchRequest) -> SearchPage:
+        """Rank by words and meaning, page by page, without spreading or learning."""
+        namespaces.require_scope(principal, Scope.READ)
+        plan = search.plan(principal, request)
+        vector = await search.embed_query(self._embedder, plan)
+        async with self.database.tenant(principal.org_id) as connection:
+            return await search.run(
+                connection, principal.org_id, plan, vector, self._embedder.name, self._clock()
+            )
+
+    # Read
+
+    async def list_memories(
+        self,
+        principal: Principal,
+        *,
+        namespace: str | None = None,
+        filters: Filters | None = None,
+        include: Sequence[str] = (),
+        limit: int = 50,
+        cursor: str | None = None,
+    ) -> MemoryPage:
+        """Read a page of the memories that pass the filters, newest first."""
+        namespaces.require_scope(principal, Scope.READ)
+        name = namespaces.resolve_namespace(principal, namespace)
+        query = listing.plan(name, check_filters(filters or Filters()), include, limit, cursor)
+        async with self.database.tenant(principal.org_id) as connection:
+            return await listing.list_memories(connection, principal.org_id, query, self._clock())
+
+    async def get(self, principal: Principal, memory_id: int) -> Memory:
+        """Read one memory, whatever its state."""
+        namespaces.require_scope(principal, Scope.READ)
+        async with self.database.tenant(principal.org_id) as connection:
+            return await listing.read_visible(connection, principal, memory_id)
+
+    async def history(self, principal: Principal, memory_id: int) -> tuple[HistoryEntry, ...]:
+        """Read a memory's earlier versions and moves, oldest first."""
+        namespaces.require_scope(principal, Scope.READ)
+        async with self.database.tenant(principal.org_id) as connection:
+            await listing.read_visible(connection, principal, memory_id)
+            return tuple(await memory_events.list_events(connection, principal.org_id, memory_id))
+
+    async def neighbors(
+        self, principal: Principal, memory_id: int, *, limit: int = 50, cursor: str | None = None
+    ) -> NeighborPage:
+        """Read a page of a memory's edges and their other ends, heaviest first."""
+        namespaces.require_scope(principal, Scope.READ)
+        async with self.database.tenant(principal.org_id) as connection:
+            return await listing.list_neighbors(connection, principal, memory_id, limit, cursor)
+
+    async def stats(self, principal: Principal, namespace: str | None = None) -> NamespaceStats:
+        """Count what a namespace holds."""
+        namespaces.require_scope(principal, Scope.READ)
+        name = namespaces.resolve_namespace(principal, namespace)
+        async with self.database.tenant(principal.org_id) as connection:
+            return await namespaces.read_statistics(connection, principal.org_id, name)
+
+    async def list_namespaces(
+        self, principal: Principal, *, limit: int = 50, cursor: str | None = None
+    ) -> NamespacePage:
+        """Read a page of the namespaces that the principal may use, by name."""
+        namespaces.require_scope(principal, Scope.READ)
+        async with self.database.tenant(principal.org_id) as connection:
+            return await listing.list_namespaces(connection, principal, limit, cursor)
+
+    # Change
+
+    async def update(self, principal: Principal, memory_id: int, patch: MemoryPatch) -> Memory:
+        """Edit a memory: it keeps its id, gets a new version, and is embedded and indexed again.
+
+        Raises ConflictError when `expected_version` (or the memory, meanwhile) has moved on.
+        """
+        namespaces.require_scope(principal, Scope.WRITE)
+        now = self._clock()
+        async with self.database.tenant(principal.org_id) as connection:
+            memory = await listing.read_visible(connection, principal, memory_id)
+            part_ids = await memories.list_part_ids(connection, principal.org_id, memory_id)
+        revision = revise.apply_patch(memory, part_ids, patch, now, self._embedder)
+        vectors = await encode.embed_prepared(self._embedder, [revision.prepared])
+
+        async def store(connection: Connection) -> Memory:
+            return await revise.store_revision(self._encoder(connection, principal), principal, revision, vectors)
+
+        return await self._retry(principal, store)
+
+    async def archive(self, principal: Principal, memory_id: int, once: Once | None = None) -> Memory | Replay:
+        """Take a memory out of recall; it stays readable and can be restored."""
+        return await self._move(principal, memory_id, MemoryState.ARCHIVED, once)
+
+    async def restore(self, principal: Principal, memory_id: int, once: Once | None = None) -> Memory | Replay:
+        """Put an archived memory back into recall."""
+        return await self._move(principal, memory_id, MemoryState.ACTIVE, once)
+
+    async def forget(self, principal: Principal, memory_id: int) -> None:
+        """Delete a memory for good, with its edges, vectors, versions and parts."""
+        namespaces.require_scope(principal, Scope.WRITE)
+        await self._retry(principal, lambda connection: forget.forget_one(connection, principal, memory_id))
+
+    async def forget_many(
+        self, principal: Principal, ids: Sequence[int], once: Once | None = None
+    ) -> ForgetResult | Replay:
+        """Delete up to 1,000 memories for good; ids that do not exist are left out of the answer."""
+        namespaces.require_scope(principal, Scope.WRITE)
+        if not 1 <= len(ids) <= MAX_FORGET_IDS:
+            raise InvalidInputError(f"Give 1 to {MAX_FORGET_IDS} ids.", field="ids", limit=MAX_FORGET_IDS)
+
+        async def work(connection: Connection) -> ForgetResult:
+            return ForgetResult(tuple(await forget.forget_visible(connection, principal, ids)), dry_run=False)
+
+        return await self._retry(principal, work, once)
+
+    async def forget_matching(
+        self,
+        principal: Principal,
+        filters: Filters,
+        *,
+        namespace: str | None = None,
+        dry_run: bool = False,
+        once: Once | None = None,
+    ) -> ForgetResult | Replay:
+        """Delete every memory of a namespace that passes the filters, whatever its state unless they name one.
+
+        Raises InvalidInputError for filters that name nothing: that would empty the namespace by mistake.
+        """
+        namespaces.require_scope(principal, Scope.WRITE)
+        name = namespaces.resolve_namespace(principal, namespace)
+        checked = check_filters(filters)
+        if checked == Filters():
+            raise InvalidInputError("`filters` must name at least one condition.", field="filters")
+
+        async def work(connection: Connection) -> ForgetResult:
+            return await forget.forget_matching(
+                connection, principal, name, checked, dry_run=dry_run, now=self._clock()
+            )
+
+        return await self._retry(principal, work, once)
+
+    async def delete_by_context(
+        self, principal: Principal, key: str, value: str, *, namespace: str | None = None, once: Once | None = None
+    ) -> int | Replay:
+        """Delete every memory that carries a context pair, and return how many."""
+        namespaces.require_scope(principal, Scope.WRITE)
+        name = namespaces.resolve_namespace(principal, namespace)
+        filters = Filters(context=check_context({key: value}))
+
+        async def work(connection: Connection) -> int:
+            result = await forget.forget_matching(
+                connection, principal, name, filters, dry_run=False, now=self._clock()
+            )
+            return len(result.ids)
+
+        return await self._retry(principal, work, once)
+
+    # Transactions
+
+    def _encoder(self, connection: Connection, principal: Principal) -> encode.Encoder:
+        return encode.Encoder(connection, principal.org_id, self._ids, self._clock(), self._embedder.name)
+
+    async def _embed_unknown(self, principal: Principal, batch: Ingest) -> Mapping[bytes, np.ndarray]:
+        """Embed what is not stored yet; no connection is held meanwhile."""
+        async with self.database.tenant(principal.org_id) as connection:
+            unknown = await batch.find_unknown(connection, principal.org_id)
+        return await encode.embed_prepared(self._embedder, unknown)
+
+    async def _find_answer(self, principal: Principal, once: Once) -> Replay | None:
+        async with self.database.tenant(principal.org_id) as connection:
+            return await find_answer(connection, principal, once, self._clock())
+
+    async def _move(
+        self, principal: Principal, memory_id: int, state: MemoryState, once: Once | None
+    ) -> Memory | Replay:
+        namespaces.require_scope(principal, Scope.WRITE)
+
+        async def work(connection: Connection) -> Memory:
+            return await revise.move_state(connection, principal, memory_id, state, self._clock())
+
+        return await self._retry(principal, work, once)
+
+    async def _retry(
+        self,
+        principal: Principal,
+        work: Callable[[Connection], Awaitable[Result]],
+        once: Once | None = None,
+    ) -> Result:
+        """Do a write that needs nothing computed beforehand, again when it loses a race."""
+        for attempt in range(1, WRITE_ATTEMPTS + 1):
+            try:
+                return await self._write_once(principal, once, work)
+            except RACES as error:
+                if attempt == WRITE_ATTEMPTS:
+                    raise ConflictError("Others kept changing the same memories: try again.") from error
+        raise AssertionError("the last attempt returns or raises")
+
+    async def _write_once(
+        self, principal: Principal, once: Once | None, work: Callable[[Connection], Awaitable[Result]]
+    ) -> Result | Replay:
+        """Do a write in one transaction; with `once`, claim its key first and keep its answer, in the same one."""
+        async with self.database.tenant(principal.org_id) as connection:
+            if once and (replay := await claim_key(connection, principal, once, self._clock())):
+                return replay
+            result = await work(connection)
+            if once:
+                await store_answer(connection, principal, once, once.render(result))
+            return result
