@@ -15,7 +15,6 @@ from memoria.statements import load_statements
 APPLICATION_ROLE = "memoria_app"
 ACQUIRE_TIMEOUT_SECONDS = 10.0
 STATEMENT_TIMEOUT_SECONDS = 60.0
-HALF_VECTOR_HEADER_BYTES = 4
 
 # What asyncpg and the socket raise when the server is away, restarting or out of connections.
 CONNECTION_ERRORS = (
@@ -143,9 +142,7 @@ async def _prepare_connection(raw: asyncpg.Connection) -> None:
     if schema is None:
         raise UnavailableError("The database has no pgvector extension: run the migrations first.")
     await raw.set_type_codec("jsonb", schema="pg_catalog", encoder=_write_json, decoder=json.loads)
-    await raw.set_type_codec(
-        "halfvec", schema=schema, format="binary", encoder=encode_half_vector, decoder=decode_half_vector
-    )
+    await raw.set_type_codec("halfvec", schema=schema, format="binary", encoder=bytes, decoder=bytes)
 
 
 def _write_json(value: object) -> str:
@@ -153,14 +150,12 @@ def _write_json(value: object) -> str:
 
 
 def encode_half_vector(vector: np.ndarray) -> bytes:
-    """Write a vector of shape (d,) in pgvector's binary form: int16 d, int16 0, then d big-endian float16."""
+    """Write a vector of shape (d,) in pgvector's binary form: int16 d, int16 0, then d big-endian float16.
+
+    Parameters of type halfvec take these bytes: an array of arrays would be taken for a nested one.
+    """
     header = np.array([vector.shape[0], 0], dtype=">i2").tobytes()
     return header + vector.astype(">f2").tobytes()
-
-
-def decode_half_vector(binary: bytes) -> np.ndarray:
-    """Read pgvector's binary form into float32 of shape (d,)."""
-    return np.frombuffer(binary, dtype=">f2", offset=HALF_VECTOR_HEADER_BYTES).astype(np.float32)
 
 
 def unpack_ids(packed: bytes | None) -> np.ndarray:

@@ -9,6 +9,7 @@ import numpy as np
 
 from memoria.database import Connection
 from memoria.records import Edge
+from memoria.spreading import Edges
 from memoria.vocabulary import EdgeType
 
 CROSSING = np.dtype([("from_id", ">i8"), ("to_id", ">i8"), ("type", ">i2"), ("weight", ">f8")])
@@ -22,16 +23,6 @@ class NewEdge:
     target_id: int
     type: EdgeType
     weight: float
-
-
-@dataclass(frozen=True, slots=True)
-class Crossings:
-    """Hold the ways out of some memories, one an element: `from_ids`, `to_ids` int64, `types` indexes, `weights`."""
-
-    from_ids: np.ndarray
-    to_ids: np.ndarray
-    types: np.ndarray
-    weights: np.ndarray
 
 
 async def insert_edges(
@@ -62,10 +53,10 @@ async def read_crossings(
     *,
     types: Sequence[EdgeType],
     limit: int,
-) -> Crossings:
+) -> Edges:
     """Read the ways out of memories, walked in both directions, at most `limit` a memory and direction.
 
-    `Crossings.types` counts from 0 in the order of `types`. Tenant and namespace are checked at each edge.
+    `Edges.types` counts from 0 in the order of `types`. Tenant and namespace are checked at each edge.
     """
     packed = await connection.fetch_value(
         "read_edges",
@@ -76,7 +67,7 @@ async def read_crossings(
         limit=limit,
     )
     found = np.frombuffer(packed or b"", dtype=CROSSING)
-    return Crossings(
+    return Edges(
         found["from_id"].astype(np.int64),
         found["to_id"].astype(np.int64),
         found["type"].astype(np.int64) - 1,

@@ -6,7 +6,7 @@ from uuid import UUID
 
 import numpy as np
 
-from memoria.database import Connection, unpack_ids
+from memoria.database import Connection, encode_half_vector, unpack_ids
 from memoria.namespaces import Namespace
 from memoria.vocabulary import EXACT_SCAN_ROWS
 
@@ -33,7 +33,7 @@ async def insert_embeddings(
         namespace_id=namespace_id,
         memory_ids=memory_ids,
         passages=[passage for _, vectors in passages for passage in range(len(vectors))],
-        embeddings=[vector for _, vectors in passages for vector in vectors],
+        embeddings=[encode_half_vector(vector) for _, vectors in passages for vector in vectors],
     )
     return len(memory_ids)
 
@@ -53,7 +53,7 @@ async def find_nearest(
     The application chooses the shape by the namespace's size, never the planner: with a filter by tenant a shared
     graph index returns nothing to small tenants. A graph answer that is too short is asked again by scan.
     """
-    place = {"org_id": org_id, "namespace_id": namespace.id, "vector": vector}
+    place = {"org_id": org_id, "namespace_id": namespace.id, "vector": encode_half_vector(vector)}
     if namespace.embedding_count > EXACT_SCAN_ROWS:
         rows = await connection.fetch("nearest_by_graph", limit=limit * PASSAGE_SPARE, **place)
         best: dict[int, float] = {}
@@ -71,7 +71,12 @@ async def find_nearest_among(
 ) -> Nearest:
     """Find the nearest among given memories (those that pass a filter), exactly."""
     rows = await connection.fetch(
-        "nearest_among", org_id=org_id, namespace_id=namespace.id, vector=vector, ids=ids.tolist(), limit=limit
+        "nearest_among",
+        org_id=org_id,
+        namespace_id=namespace.id,
+        vector=encode_half_vector(vector),
+        ids=ids.tolist(),
+        limit=limit,
     )
     return _nearest([row["memory_id"] for row in rows], [row["cosine"] for row in rows])
 
@@ -80,7 +85,9 @@ async def read_cosines(
     connection: Connection, org_id: UUID, namespace: Namespace, vector: np.ndarray, ids: Sequence[int]
 ) -> dict[int, float]:
     """Compare a vector with given memories, each by its nearest passage."""
-    rows = await connection.fetch("read_cosines", org_id=org_id, namespace_id=namespace.id, vector=vector, ids=ids)
+    rows = await connection.fetch(
+        "read_cosines", org_id=org_id, namespace_id=namespace.id, vector=encode_half_vector(vector), ids=ids
+    )
     return {row["memory_id"]: row["cosine"] for row in rows}
 
 

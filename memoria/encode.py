@@ -9,7 +9,7 @@ from uuid import UUID
 import numpy as np
 
 from memoria import edges, embeddings, memories, namespaces, postings
-from memoria.chunking import chunk_text, split_passages
+from memoria.chunking import chunk_text
 from memoria.database import Connection
 from memoria.edges import NewEdge
 from memoria.embedding.port import Embedder
@@ -18,6 +18,7 @@ from memoria.lexical import term_hash, terms
 from memoria.memories import MemoryRow
 from memoria.memory_fields import MemoryFields
 from memoria.namespaces import Namespace
+from memoria.passages import mean_direction, passages_of
 from memoria.records import Memory, NewMemory
 from memoria.salience import judge_salience
 from memoria.temporal import Moment, link_in_time
@@ -81,7 +82,7 @@ def _prepare_whole(new: NewMemory, fields: MemoryFields, embedder: Embedder) -> 
     frequencies: Counter[int] = Counter()
     for term, count in terms("\n".join((text, *fields.tags))).items():
         frequencies[term_hash(term)] += count
-    passages = split_passages(text, embedder.token_offsets(text), embedder.max_tokens)
+    passages = passages_of(embedder, text)
     return Prepared(new, fields, frequencies, frequencies.total(), tuple(passages))
 
 
@@ -191,9 +192,7 @@ class Encoder:
         seen: set[bytes] = set()
         for item in items:
             key = item.fields.duplicate_hash
-            part_ids = tuple(
-                new_ids[part.fields.duplicate_hash] for part in item.parts if key in new_ids
-            )
+            part_ids = tuple(new_ids[part.fields.duplicate_hash] for part in item.parts if key in new_ids)
             answers.append(Stored(known.get(key) or new_ids[key], key in known or key in seen, part_ids))
             seen.add(key)
         return answers
@@ -221,12 +220,11 @@ class Encoder:
         if any(item.fields.duplicate_hash not in vectors for item in embedded):
             raise MovedError("a duplicate was deleted after it had been found")
         ids = {item.fields.duplicate_hash: self.ids.next() for item in everything}
-        documents = np.array([document_vector(vectors[item.fields.duplicate_hash]) for item in embedded])
+        documents = np.array([mean_direction(vectors[item.fields.duplicate_hash]) for item in embedded])
         near = await self._compare(namespace, [ids[item.fields.duplicate_hash] for item in embedded], documents)
         nearest = {item.fields.duplicate_hash: found for item, found in zip(embedded, near, strict=True)}
         rows = [
-            self._row(item, ids, nearest, namespace.memory_count + position)
-            for position, item in enumerate(everything)
+            self._row(item, ids, nearest, namespace.memory_count + position) for position, item in enumerate(everything)
         ]
         documents_of = _documents_of(fresh, ids, document_id)
         rows = [replace(row, part_of=documents_of.get(row.memory_id)) for row in rows]
@@ -251,9 +249,7 @@ class Encoder:
         if not len(documents):
             return []
         hidden = await memories.list_hidden_ids(self.connection, self.org_id, namespace.id, self.now)
-        stored = await embeddings.find_nearest_to_each(
-            self.connection, self.org_id, namespace, documents, NEIGHBORS
-        )
+        stored = await embeddings.find_nearest_to_each(self.connection, self.org_id, namespace, documents, NEIGHBORS)
         among_new = documents @ documents.T
         near = []
         for position, found in enumerate(stored):
@@ -293,8 +289,7 @@ class Encoder:
     ) -> None:
         """Put memories into the lexical and the vector index."""
         terms = [
-            postings.MemoryTerms(ids[item.fields.duplicate_hash], item.frequencies, item.length)
-            for item in everything
+            postings.MemoryTerms(ids[item.fields.duplicate_hash], item.frequencies, item.length) for item in everything
         ]
         await postings.insert_postings(self.connection, self.org_id, namespace.id, terms)
         passages = [
@@ -314,13 +309,10 @@ class Encoder:
     ) -> None:
         """Join new memories with their neighbours in meaning, in time and in their document."""
         new_edges = [edge for key, pairs in nearest.items() for edge in semantic_edges(ids[key], pairs)]
-        new_edges += [
-            NewEdge(part, document, EdgeType.PART_OF, 1.0) for part, document in documents_of.items()
-        ]
+        new_edges += [NewEdge(part, document, EdgeType.PART_OF, 1.0) for part, document in documents_of.items()]
         whole = [item for item in fresh if ids[item.fields.duplicate_hash] not in documents_of]
         moments = [
-            Moment(ids[item.fields.duplicate_hash], item.fields.session, item.fields.occurred_at)
-            for item in whole
+            Moment(ids[item.fields.duplicate_hash], item.fields.session, item.fields.occurred_at) for item in whole
         ]
         stored = await memories.find_temporal_neighbors(
             self.connection, self.org_id, namespace.id, moments, TEMPORAL_EDGE_MINUTES
@@ -336,23 +328,12 @@ def semantic_edges(memory_id: int, nearest: Sequence[tuple[int, float]]) -> list
     """Join a memory to its nearest, as (id, cosine) by falling cosine: at most 5 of cosine ≥ 0.60."""
     close = [(other, cosine) for other, cosine in nearest if cosine >= SEMANTIC_EDGE_COSINE]
     return [
-        NewEdge(memory_id, other, EdgeType.SEMANTIC, min(1.0, cosine))
-        for other, cosine in close[:SEMANTIC_EDGE_LIMIT]
+        NewEdge(memory_id, other, EdgeType.SEMANTIC, min(1.0, cosine)) for other, cosine in close[:SEMANTIC_EDGE_LIMIT]
     ]
 
 
-def document_vector(passages: np.ndarray) -> np.ndarray:
-    """Average the passages (p, d) of a memory into one direction (d,)."""
-    mean = passages.mean(axis=0)
-    return mean / max(float(np.linalg.norm(mean)), 1e-12)
-
-
-def _documents_of(
-    fresh: Sequence[Prepared], ids: Mapping[bytes, int], document_id: int | None
-) -> dict[int, int]:
+def _documents_of(fresh: Sequence[Prepared], ids: Mapping[bytes, int], document_id: int | None) -> dict[int, int]:
     """Map the id of each part to that of its document: the given one, or the item that it was cut from."""
     if document_id is not None:
         return {ids[item.fields.duplicate_hash]: document_id for item in fresh}
-    return {
-        ids[part.fields.duplicate_hash]: ids[item.fields.duplicate_hash] for item in fresh for part in item.parts
-    }
+    return {ids[part.fields.duplicate_hash]: ids[item.fields.duplicate_hash] for item in fresh for part in item.parts}

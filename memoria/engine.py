@@ -1,21 +1,24 @@
 """The engine: one short method per public verb. It owns each transaction and delegates the rest."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+import contextlib
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import asyncpg
-import numpy as np
 
-from memoria import encode, forget, listing, memories, memory_events, namespaces, recall, revise, search
+from memoria import forget, listing, memories, memory_events, namespaces, recall, revise, search
 from memoria.chunking import chunk_text
 from memoria.context import build_context, context_recall
 from memoria.database import Connection, Database
 from memoria.embedding.port import Embedder
-from memoria.errors import ConflictError, InvalidInputError, NotFoundError
+from memoria.encode import Encoder, MovedError, embed_prepared
+from memoria.errors import ConflictError, InvalidInputError
 from memoria.idempotency import claim_key, find_answer, store_answer
 from memoria.identifiers import IdMaker
 from memoria.ingest import Ingest, prepare_batch
+from memoria.passages import embed_queries
 from memoria.records import (
     Chunk,
     Context,
@@ -53,7 +56,7 @@ from memoria.vocabulary import (
 
 WRITE_ATTEMPTS = 5  # a write that loses a race is computed again
 RACES = (
-    encode.MovedError,
+    MovedError,
     asyncpg.DeadlockDetectedError,
     asyncpg.SerializationError,
     asyncpg.ForeignKeyViolationError,
@@ -62,11 +65,20 @@ RACES = (
 
 Result = TypeVar("Result")
 Clock = Callable[[], datetime]
+Work = Callable[[Connection], Awaitable[Result]]
 
 
 def utc_now() -> datetime:
     """Read the clock."""
     return datetime.now(UTC)
+
+
+def _of_the_first(once: Once | None) -> Once | None:
+    """Render the only answer of a batch of one, not the batch."""
+    if once is None:
+        return None
+    render = once.render
+    return replace(once, render=lambda stored: render(stored[0]))
 
 
 class Engine:
@@ -104,10 +116,10 @@ class Engine:
 
     async def encode(self, principal: Principal, new: NewMemory, once: Once | None = None) -> Encoded | Replay:
         """Store one memory, or find the equal one that is there."""
-        stored = await self.encode_batch(principal, [new], once=once and _of_first(once))
+        stored = await self.encode_batch(principal, [new], once=_of_the_first(once))
         if isinstance(stored, Replay):
             return stored
-        return stored[0]  # type: ignore[return-value]  # an atomic batch holds no failures
+        return cast(Encoded, stored[0])  # an atomic batch holds no failures
 
     async def encode_batch(
         self, principal: Principal, items: Sequence[NewMemory], *, atomic: bool = True, once: Once | None = None
@@ -125,18 +137,7 @@ class Engine:
             return replay
         now = self._clock()
         batch = await prepare_batch(principal, items, now, self._embedder, atomic=atomic)
-        for attempt in range(1, WRITE_ATTEMPTS + 1):
-            vectors = await self._embed_unknown(principal, batch)
-            try:
-                return await self._write_once(
-                    principal,
-                    once,
-                    lambda connection, vectors=vectors: batch.store(self._encoder(connection, principal), vectors),
-                )
-            except RACES as error:
-                if attempt == WRITE_ATTEMPTS:
-                    raise ConflictError("Others kept writing the same memories: try again.") from error
-        raise AssertionError("the last attempt returns or raises")
+        return await self._retry(lambda: self._encode_once(principal, batch, once))
 
     def chunk(self, content: str, max_tokens: int = CHUNK_TOKENS) -> tuple[Chunk, ...]:
         """Cut a text into chunks on sentence and code-block borders; nothing is stored."""
@@ -156,7 +157,7 @@ class Engine:
                 f"A batch holds 1 to {MAX_BATCH_QUERIES} queries.", field="queries", limit=MAX_BATCH_QUERIES
             )
         plans = [recall.plan(principal, request) for request in requests]
-        vectors = await recall.embed_queries(self._embedder, plans)
+        vectors = await embed_queries(self._embedder, [plan.query for plan in plans])
         answers = []
         for plan, vector in zip(plans, vectors, strict=True):
             async with self.database.tenant(principal.org_id) as connection:
@@ -176,11 +177,9 @@ class Engine:
         """Rank by words and meaning, page by page, without spreading or learning."""
         namespaces.require_scope(principal, Scope.READ)
         plan = search.plan(principal, request)
-        vector = await search.embed_query(self._embedder, plan)
+        vector = (await embed_queries(self._embedder, [plan.embeds]))[0]
         async with self.database.tenant(principal.org_id) as connection:
-            return await search.run(
-                connection, principal.org_id, plan, vector, self._embedder.name, self._clock()
-            )
+            return await search.run(connection, principal.org_id, plan, vector, self._embedder.name, self._clock())
 
     # Read
 
@@ -250,12 +249,12 @@ class Engine:
             memory = await listing.read_visible(connection, principal, memory_id)
             part_ids = await memories.list_part_ids(connection, principal.org_id, memory_id)
         revision = revise.apply_patch(memory, part_ids, patch, now, self._embedder)
-        vectors = await encode.embed_prepared(self._embedder, [revision.prepared])
+        vectors = await embed_prepared(self._embedder, [revision.prepared])
 
         async def store(connection: Connection) -> Memory:
             return await revise.store_revision(self._encoder(connection, principal), principal, revision, vectors)
 
-        return await self._retry(principal, store)
+        return await self._retry(lambda: self._write(principal, store))
 
     async def archive(self, principal: Principal, memory_id: int, once: Once | None = None) -> Memory | Replay:
         """Take a memory out of recall; it stays readable and can be restored."""
@@ -268,7 +267,11 @@ class Engine:
     async def forget(self, principal: Principal, memory_id: int) -> None:
         """Delete a memory for good, with its edges, vectors, versions and parts."""
         namespaces.require_scope(principal, Scope.WRITE)
-        await self._retry(principal, lambda connection: forget.forget_one(connection, principal, memory_id))
+
+        async def work(connection: Connection) -> None:
+            await forget.forget_one(connection, principal, memory_id)
+
+        await self._retry(lambda: self._write(principal, work))
 
     async def forget_many(
         self, principal: Principal, ids: Sequence[int], once: Once | None = None
@@ -281,7 +284,7 @@ class Engine:
         async def work(connection: Connection) -> ForgetResult:
             return ForgetResult(tuple(await forget.forget_visible(connection, principal, ids)), dry_run=False)
 
-        return await self._retry(principal, work, once)
+        return await self._retry(lambda: self._write_once(principal, once, work))
 
     async def forget_matching(
         self,
@@ -307,7 +310,7 @@ class Engine:
                 connection, principal, name, checked, dry_run=dry_run, now=self._clock()
             )
 
-        return await self._retry(principal, work, once)
+        return await self._retry(lambda: self._write_once(principal, once, work))
 
     async def delete_by_context(
         self, principal: Principal, key: str, value: str, *, namespace: str | None = None, once: Once | None = None
@@ -323,18 +326,25 @@ class Engine:
             )
             return len(result.ids)
 
-        return await self._retry(principal, work, once)
+        return await self._retry(lambda: self._write_once(principal, once, work))
 
     # Transactions
 
-    def _encoder(self, connection: Connection, principal: Principal) -> encode.Encoder:
-        return encode.Encoder(connection, principal.org_id, self._ids, self._clock(), self._embedder.name)
+    def _encoder(self, connection: Connection, principal: Principal) -> Encoder:
+        return Encoder(connection, principal.org_id, self._ids, self._clock(), self._embedder.name)
 
-    async def _embed_unknown(self, principal: Principal, batch: Ingest) -> Mapping[bytes, np.ndarray]:
-        """Embed what is not stored yet; no connection is held meanwhile."""
+    async def _encode_once(
+        self, principal: Principal, batch: Ingest, once: Once | None
+    ) -> tuple[Encoded | EncodeFailure, ...] | Replay:
+        """Embed what is not stored yet, holding no connection meanwhile, then store the batch."""
         async with self.database.tenant(principal.org_id) as connection:
             unknown = await batch.find_unknown(connection, principal.org_id)
-        return await encode.embed_prepared(self._embedder, unknown)
+        vectors = await embed_prepared(self._embedder, unknown)
+
+        async def work(connection: Connection) -> tuple[Encoded | EncodeFailure, ...]:
+            return await batch.store(self._encoder(connection, principal), vectors)
+
+        return await self._write_once(principal, once, work)
 
     async def _find_answer(self, principal: Principal, once: Once) -> Replay | None:
         async with self.database.tenant(principal.org_id) as connection:
@@ -348,31 +358,30 @@ class Engine:
         async def work(connection: Connection) -> Memory:
             return await revise.move_state(connection, principal, memory_id, state, self._clock())
 
-        return await self._retry(principal, work, once)
+        return await self._retry(lambda: self._write_once(principal, once, work))
 
-    async def _retry(
-        self,
-        principal: Principal,
-        work: Callable[[Connection], Awaitable[Result]],
-        once: Once | None = None,
-    ) -> Result:
-        """Do a write that needs nothing computed beforehand, again when it loses a race."""
-        for attempt in range(1, WRITE_ATTEMPTS + 1):
-            try:
-                return await self._write_once(principal, once, work)
-            except RACES as error:
-                if attempt == WRITE_ATTEMPTS:
-                    raise ConflictError("Others kept changing the same memories: try again.") from error
-        raise AssertionError("the last attempt returns or raises")
+    async def _retry(self, attempt: Callable[[], Awaitable[Result]]) -> Result:
+        """Make a write, again when it loses a race with another. Raises ConflictError when it keeps losing."""
+        for _ in range(WRITE_ATTEMPTS - 1):
+            with contextlib.suppress(*RACES):
+                return await attempt()
+        try:
+            return await attempt()
+        except RACES as error:
+            raise ConflictError("Others kept changing the same memories: try again.") from error
 
-    async def _write_once(
-        self, principal: Principal, once: Once | None, work: Callable[[Connection], Awaitable[Result]]
-    ) -> Result | Replay:
-        """Do a write in one transaction; with `once`, claim its key first and keep its answer, in the same one."""
+    async def _write(self, principal: Principal, work: Work[Result]) -> Result:
+        """Do a write in one transaction."""
         async with self.database.tenant(principal.org_id) as connection:
-            if once and (replay := await claim_key(connection, principal, once, self._clock())):
+            return await work(connection)
+
+    async def _write_once(self, principal: Principal, once: Once | None, work: Work[Result]) -> Result | Replay:
+        """Do a write in one transaction; with `once`, claim its key first and keep its answer, in the same one."""
+        if once is None:
+            return await self._write(principal, work)
+        async with self.database.tenant(principal.org_id) as connection:
+            if replay := await claim_key(connection, principal, once, self._clock()):
                 return replay
             result = await work(connection)
-            if once:
-                await store_answer(connection, principal, once, once.render(result))
+            await store_answer(connection, principal, once, once.render(result))
             return result

@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
-
 from datetime import datetime
 from uuid import UUID
 

@@ -41,14 +41,10 @@ class Ingest:
         for namespace, positions in self.by_namespace():
             items = [self.items[position][1] for position in positions]
             stored = await find_stored(connection, org_id, namespace, items)
-            unknown |= {
-                item.fields.duplicate_hash: item for item in items if item.fields.duplicate_hash not in stored
-            }
+            unknown |= {item.fields.duplicate_hash: item for item in items if item.fields.duplicate_hash not in stored}
         return list(unknown.values())
 
-    async def store(
-        self, encoder: Encoder, vectors: Mapping[bytes, np.ndarray]
-    ) -> tuple[Encoded | EncodeFailure, ...]:
+    async def store(self, encoder: Encoder, vectors: Mapping[bytes, np.ndarray]) -> tuple[Encoded | EncodeFailure, ...]:
         """Store the batch in the caller's transaction and answer in the order sent."""
         stored: dict[int, Stored] = {}
         for namespace, positions in self.by_namespace():

@@ -1,4 +1,3 @@
-# ruff: noqa: RUF001 - punctuation in other scripts resembles ASCII
 """Tell by rule what a query asks for, and whom it names."""
 
 import re

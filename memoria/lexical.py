@@ -1,4 +1,3 @@
-# ruff: noqa: RUF001 - Hebrew letters resemble Latin ones
 """Turn text into search terms, and score postings by BM25.
 
 Both sides of a match run through the same steps, so a text always finds itself: compatibility normalisation, words

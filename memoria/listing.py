@@ -34,9 +34,7 @@ class ListPlan:
     request: str
 
 
-def plan(
-    namespace: str, filters: Filters, include: Sequence[str], limit: int, cursor: str | None
-) -> ListPlan:
+def plan(namespace: str, filters: Filters, include: Sequence[str], limit: int, cursor: str | None) -> ListPlan:
     """Check a list request. Raises InvalidInputError."""
     request = fingerprint("list", namespace, filters, sorted(include))
     before = read_cursor(cursor, request, int)
@@ -51,16 +49,12 @@ async def read_visible(connection: Connection, principal: Principal, memory_id: 
     return memory
 
 
-async def list_memories(
-    connection: Connection, org_id: UUID, query: ListPlan, now: datetime
-) -> MemoryPage:
+async def list_memories(connection: Connection, org_id: UUID, query: ListPlan, now: datetime) -> MemoryPage:
     """Read a page, newest first. Ids rise with time, so the last id of a page is where the next begins."""
     namespace = await namespaces.find_namespace(connection, org_id, query.namespace)
     if namespace is None:
         return MemoryPage((), None, 0)
-    ids = await memories.list_matching_ids(
-        connection, org_id, namespace.id, query.filters, query.include, now
-    )
+    ids = await memories.list_matching_ids(connection, org_id, namespace.id, query.filters, query.include, now)
     rest = ids if query.before is None else ids[ids < query.before]
     page = rest[: query.limit].tolist()
     found = await memories.read_memories(connection, org_id, page)

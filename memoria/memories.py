@@ -153,7 +153,7 @@ async def list_matching_ids(
     *,
     with_parts: bool = True,
 ) -> np.ndarray:
-    """List the ids (int64, newest first) of the memories that pass the filters, parts of documents among them or not."""
+    """List the ids (int64, newest first) of the memories that pass the filters, with or without parts."""
     packed = await connection.fetch_value(
         "list_matching_ids",
         org_id=org_id,
@@ -180,6 +180,37 @@ async def list_matching_ids(
         salience_min=filters.salience_min,
         salience_max=filters.salience_max,
     )
+    return unpack_ids(packed)
+
+
+async def read_scoring_rows(
+    connection: Connection, org_id: UUID, namespace_id: int, ids: Sequence[int]
+) -> list[asyncpg.Record]:
+    """Read what the scores of candidates are made of."""
+    return await connection.fetch("read_scoring_fields", org_id=org_id, namespace_id=namespace_id, ids=ids)
+
+
+async def list_page(
+    connection: Connection, org_id: UUID, namespace_id: int, url: str, site: str, limit: int
+) -> dict[int, bool]:
+    """List the memories bound to a page (True), then those bound to its site (False), newest first."""
+    rows = await connection.fetch(
+        "list_page_ids", org_id=org_id, namespace_id=namespace_id, url=url, site=site, limit=limit
+    )
+    return {row["memory_id"]: row["same_page"] for row in rows}
+
+
+async def read_terms(connection: Connection, org_id: UUID, ids: Sequence[int]) -> dict[int, frozenset[int]]:
+    """Read the hashed terms under which memories stand in the lexical index."""
+    rows = await connection.fetch("read_terms", org_id=org_id, ids=ids)
+    return {row["memory_id"]: frozenset(row["terms"]) for row in rows}
+
+
+async def list_ids_with_terms(
+    connection: Connection, org_id: UUID, namespace_id: int, terms: Sequence[int]
+) -> np.ndarray:
+    """List the ids (int64) of the memories that hold at least one of the hashed terms."""
+    packed = await connection.fetch_value("list_ids_with_terms", org_id=org_id, namespace_id=namespace_id, terms=terms)
     return unpack_ids(packed)
 
 
@@ -215,9 +246,7 @@ async def find_temporal_neighbors(
     for row in rows:
         found = Moment(row["memory_id"], row["session"], row["occurred_at"])
         known = around.get(row["new_id"], StoredAround())
-        around[row["new_id"]] = (
-            replace(known, before=found) if row["is_earlier"] else replace(known, after=found)
-        )
+        around[row["new_id"]] = replace(known, before=found) if row["is_earlier"] else replace(known, after=found)
     return around
 
 
@@ -236,9 +265,17 @@ async def update_memory(connection: Connection, org_id: UUID, row: MemoryRow, *,
     )
 
 
-async def set_state(connection: Connection, org_id: UUID, memory_id: int, state: MemoryState, now: datetime) -> None:
-    """Move a memory to another state."""
-    await connection.execute("set_memory_state", org_id=org_id, memory_id=memory_id, state=state.value, now=now)
+async def set_state(
+    connection: Connection, org_id: UUID, ids: Sequence[int], state: MemoryState, now: datetime
+) -> None:
+    """Move memories to another state."""
+    await connection.execute("set_memory_state", org_id=org_id, ids=ids, state=state.value, now=now)
+
+
+async def list_part_ids(connection: Connection, org_id: UUID, memory_id: int) -> list[int]:
+    """List the parts of a document, in reading order; none for an ordinary memory."""
+    rows = await connection.fetch("list_part_ids", org_id=org_id, memory_id=memory_id)
+    return [row["memory_id"] for row in rows]
 
 
 async def lock_deletable(connection: Connection, org_id: UUID, ids: Sequence[int]) -> list[asyncpg.Record]:

@@ -11,11 +11,12 @@ import numpy as np
 from memoria import edges, embeddings, memories, memory_events, namespaces, postings
 from memoria.database import Connection
 from memoria.embedding.port import Embedder
-from memoria.encode import NEIGHBORS, Encoder, Prepared, document_vector, prepare, semantic_edges
+from memoria.encode import NEIGHBORS, Encoder, Prepared, prepare, semantic_edges
 from memoria.errors import ConflictError, InvalidInputError
 from memoria.forget import delete_everywhere
 from memoria.memories import MemoryRow, memory_from_row, no_such_memory
 from memoria.namespaces import Namespace, may_use
+from memoria.passages import mean_direction
 from memoria.records import Memory, MemoryPatch, NewMemory, Principal
 from memoria.tiers import TIERS_AS_TYPES
 from memoria.vocabulary import EdgeType, MemoryState
@@ -121,16 +122,14 @@ async def store_revision(
 ) -> Memory:
     """Write a memory's new version with its postings, vectors and neighbours, and remember the old one.
 
-    `vectors` holds the passages (p, d) of the new text (or of its parts) by duplicate hash. Raises ConflictError when the memory has moved on since the
-    revision was made, or when it now equals another memory.
+    `vectors` holds the passages (p, d) of the new text (or of its parts) by duplicate hash. Raises ConflictError when
+    the memory has moved on since the revision was made, or when it now equals another memory.
     """
     connection, org_id, now = encoder.connection, encoder.org_id, encoder.now
     base, prepared = revision.base, revision.prepared
     row = await lock_visible(connection, principal, base.id)
     if row["version"] != base.version:
-        raise ConflictError(
-            f"The memory has moved on to version {row['version']}.", version=row["version"]
-        )
+        raise ConflictError(f"The memory has moved on to version {row['version']}.", version=row["version"])
     tier = TIERS_AS_TYPES.get((revision.given_tier or "").casefold()) or base.tier
     new_fields = replace(prepared.fields, tier=tier)
     new_row = MemoryRow(base.id, None, new_fields, tuple(prepared.frequencies), prepared.length)
@@ -189,18 +188,14 @@ async def _reindex(
     )
 
 
-async def _join_nearest(
-    encoder: Encoder, namespace: Namespace, memory_id: int, passages: np.ndarray
-) -> None:
+async def _join_nearest(encoder: Encoder, namespace: Namespace, memory_id: int, passages: np.ndarray) -> None:
     """Join a memory to those its new text is nearest to."""
     connection, org_id = encoder.connection, encoder.org_id
-    near = await embeddings.find_nearest(connection, org_id, namespace, document_vector(passages), NEIGHBORS)
+    near = await embeddings.find_nearest(connection, org_id, namespace, mean_direction(passages), NEIGHBORS)
     hidden = set((await memories.list_hidden_ids(connection, org_id, namespace.id, encoder.now)).tolist())
     pairs = zip(near.ids.tolist(), near.cosines.tolist(), strict=True)
     visible = [(other, cosine) for other, cosine in pairs if other not in hidden]
-    await edges.insert_edges(
-        connection, org_id, namespace.id, semantic_edges(memory_id, visible), encoder.now
-    )
+    await edges.insert_edges(connection, org_id, namespace.id, semantic_edges(memory_id, visible), encoder.now)
 
 
 async def move_state(

@@ -50,6 +50,10 @@ class Edges:
     types: Ids
     weights: Floats
 
+    def only(self, kept: npt.NDArray[np.bool_]) -> "Edges":
+        """Keep the edges of which `kept` is true."""
+        return Edges(self.from_ids[kept], self.to_ids[kept], self.types[kept], self.weights[kept])
+
 
 @dataclass(frozen=True, slots=True)
 class Activation:

@@ -23,9 +23,7 @@ class StoredAround:
     after: Moment | None = None
 
 
-def link_in_time(
-    moments: Sequence[Moment], stored: Mapping[int, StoredAround], minutes: int
-) -> list[tuple[int, int]]:
+def link_in_time(moments: Sequence[Moment], stored: Mapping[int, StoredAround], minutes: int) -> list[tuple[int, int]]:
     """Return (earlier id, later id) for each new memory and what stands next to it in its conversation.
 
     `moments` are new memories in the order sent, `stored` what was there before, by new id. Without a session, two

@@ -76,6 +76,11 @@ def check_content(content: str, field: str = "content") -> str:
     return content
 
 
+def check_query(query: str) -> str:
+    """Return a query of 1 character to 64 KiB."""
+    return check_content(query, "query")
+
+
 def check_share(value: float, field: str) -> float:
     """Return a number between 0 and 1."""
     if not (math.isfinite(value) and 0 <= value <= 1):

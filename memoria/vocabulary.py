@@ -139,6 +139,7 @@ SEEDS_PER_LIST = 50  # best by cosine and best by BM25; a seed gets both scores
 MAX_HOPS = 3  # fixed: waves outward from the seeds
 WAVE_NODES = 64  # the strongest nodes of a wave that light the next one
 MAX_CANDIDATES = 256  # seeds and reached memories that are scored
+EDGES_PER_NODE = 64  # heaviest edges of a memory that a wave crosses, a direction: a hub does not flood the graph
 ACTIVATION_FLOOR = 0.05  # a weaker impulse is not passed on
 EDGE_DECAY = {
     EdgeType.CAUSAL: 0.80,  # fixed
@@ -180,3 +181,8 @@ USEFUL_RECALLS = 3  # recalls that one useful mark makes up for
 ANTI_BIAS_FLOOR = 0.7
 SUPERSEDED_FACTOR = 0.05  # fixed
 CONTRADICTED_FACTOR = 0.3  # fixed: contradicted by a newer memory
+
+# Recall by page.
+PAGE_BOOST = 2.0  # score of a memory bound to the very page that was asked for
+SITE_BOOST = 1.4  # ... or to another page of its site
+SITE_SEED = 0.5  # activation of the site's memories in a recall without a query; the page's own start at 1

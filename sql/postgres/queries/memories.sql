@@ -51,8 +51,8 @@ for update of m;
 
 -- name: read_scoring_fields
 -- Read what the score of a candidate is made of.
-select memory_id, type, tier, state, salience, utility, access_count, useful_count, last_accessed_at, occurred_at,
-       url, site, session, project
+select memory_id, tier, state, salience, utility, access_count, useful_count, last_accessed_at, url, site, session,
+       part_of, term_count, context, left(content, 48) as opening
 from memories
 where org_id = :org_id and namespace_id = :namespace_id and memory_id = any(:ids::bigint[]);
 
@@ -179,3 +179,18 @@ select m.memory_id, n.name as namespace
 from memories m
 join namespaces n on n.org_id = m.org_id and n.namespace_id = m.namespace_id
 where m.org_id = :org_id and m.memory_id = any(:ids::bigint[]);
+
+-- name: read_terms
+-- Read the hashed terms of memories.
+select memory_id, terms
+from memories
+where org_id = :org_id and memory_id = any(:ids::bigint[]);
+
+-- name: list_ids_with_terms
+-- Pack the ids of the memories that hold one of the terms.
+select string_agg(int8send(memory_id), ''::bytea)
+from (
+    select distinct memory_id
+    from postings
+    where org_id = :org_id and namespace_id = :namespace_id and term = any(:terms::integer[])
+) holding;

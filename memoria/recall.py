@@ -1,0 +1,256 @@
+"""Recall: light the seeds of a query, spread activation along the edges, score what lights up."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from uuid import UUID
+
+import asyncpg
+import numpy as np
+import numpy.typing as npt
+
+from memoria import edges, memories, namespaces
+from memoria.database import Connection
+from memoria.errors import InvalidInputError
+from memoria.intents import author_of, intent_of, named_authors
+from memoria.records import Hit, Memory, PathStep, Principal, Recall, RecallRequest
+from memoria.scoring import Candidates, Factors, factors
+from memoria.seeding import Place, Seeds, Visibility, find_seeds, read_visibility
+from memoria.spreading import (
+    EDGE_TYPES,
+    Activation,
+    advance,
+    frontier,
+    fuse,
+    ignite,
+    lift_conversations,
+    path_to,
+)
+from memoria.tokens import count_tokens
+from memoria.urls import normalize_url, site_of
+from memoria.validation import check_filters, check_include, check_query, check_text
+from memoria.vocabulary import (
+    EDGES_PER_NODE,
+    MAX_CANDIDATES,
+    MAX_HOPS,
+    MAX_RECALL_LIMIT,
+    PAGE_BOOST,
+    SEEDS_PER_LIST,
+    SITE_BOOST,
+    SITE_SEED,
+    Intent,
+    MemoryState,
+    Scope,
+    Tier,
+)
+
+SECONDS_A_DAY = 86_400.0
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Hold a checked recall request: its namespace resolved, its URL normalised, its intent read off the query."""
+
+    request: RecallRequest
+    namespace: str
+    query: str
+    url: str | None
+    intent: Intent
+
+
+def plan(principal: Principal, request: RecallRequest) -> Plan:
+    """Check a recall request. Raises InvalidInputError and ForbiddenError."""
+    namespaces.require_scope(principal, Scope.READ)
+    if request.query is None and request.url is None:
+        raise InvalidInputError("Give a `query`, or a `url` to recall what belongs to a page.", field="query")
+    if not 1 <= request.limit <= MAX_RECALL_LIMIT:
+        raise InvalidInputError(
+            f"`limit` must be between 1 and {MAX_RECALL_LIMIT}.", field="limit", limit=MAX_RECALL_LIMIT
+        )
+    if request.token_budget is not None and request.token_budget < 1:
+        raise InvalidInputError("`token_budget` must be at least 1.", field="token_budget")
+    query = "" if request.query is None else check_query(request.query)
+    url = None if request.url is None else normalize_url(check_text(request.url, "url", limit=10**6))
+    checked = replace(request, filters=check_filters(request.filters), include=check_include(request.include))
+    return Plan(checked, namespaces.resolve_namespace(principal, request.namespace), query, url, intent_of(query))
+
+
+async def run(
+    connection: Connection,
+    org_id: UUID,
+    plan: Plan,
+    vector: np.ndarray | None,
+    embedder_name: str,
+    now: datetime,
+    recall_id: int,
+) -> Recall:
+    """Answer one recall within the caller's transaction. `vector` is the query's, None without a query."""
+    namespace = await namespaces.find_namespace(connection, org_id, plan.namespace)
+    if namespace is None:
+        return Recall(recall_id, (), plan.intent, 0, 0)
+    namespaces.require_embedder(namespace, embedder_name)
+    place = Place(org_id, namespace, plan.request.filters, plan.request.include, now)
+    visibility = await read_visibility(connection, place)
+    activation = await _light_seeds(connection, place, visibility, plan, vector)
+    if plan.request.spreading:
+        activation = await _spread(connection, place, visibility, activation, plan.intent)
+    scored = await _score(connection, place, visibility, plan, activation)
+    return await _answer(connection, plan, scored, recall_id, org_id)
+
+
+async def _light_seeds(
+    connection: Connection, place: Place, visibility: Visibility, plan: Plan, vector: np.ndarray | None
+) -> Activation:
+    page = await _find_page(connection, place, visibility, plan)
+    per_list = max(SEEDS_PER_LIST, plan.request.limit)
+    if vector is None:
+        ids = np.array(sorted(page), np.int64)
+        strengths = np.array([1.0 if page[memory_id] else SITE_SEED for memory_id in ids.tolist()])
+        return ignite(ids, strengths)
+    seeds: Seeds = await find_seeds(
+        connection,
+        place,
+        visibility,
+        plan.query,
+        vector,
+        per_list=per_list,
+        extra=np.array(sorted(page), np.int64),
+    )
+    return ignite(seeds.ids, fuse(seeds.cosines, seeds.lexical))
+
+
+async def _find_page(connection: Connection, place: Place, visibility: Visibility, plan: Plan) -> dict[int, bool]:
+    """Find the memories bound to the asked page (True) or its site (False); none without a URL."""
+    if plan.url is None:
+        return {}
+    found = await memories.list_page(
+        connection, place.org_id, place.namespace.id, plan.url, site_of(plan.url), MAX_RECALL_LIMIT
+    )
+    shown = visibility.mask(np.array(list(found), np.int64))
+    return {memory_id: found[memory_id] for memory_id, seen in zip(found, shown, strict=True) if seen}
+
+
+async def _spread(
+    connection: Connection, place: Place, visibility: Visibility, activation: Activation, intent: Intent
+) -> Activation:
+    """Send activation outward, at most three hops; hidden memories neither light up nor pass anything on."""
+    for _ in range(MAX_HOPS):
+        lit = frontier(activation)
+        if not len(lit):
+            break
+        crossings = await edges.read_crossings(
+            connection, place.org_id, place.namespace.id, lit.tolist(), types=EDGE_TYPES, limit=EDGES_PER_NODE
+        )
+        open_ways = ~np.isin(crossings.to_ids, visibility.hidden)
+        activation = advance(activation, crossings.only(open_ways), intent)
+    return activation
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """Hold the candidates of a recall with their scores, one an element, best first."""
+
+    rows: Sequence[asyncpg.Record]
+    scores: npt.NDArray[np.float64]
+    order: npt.NDArray[np.int64]
+    factors: Factors
+    page_boost: npt.NDArray[np.float64]
+    activation: Activation
+    strengths: npt.NDArray[np.float64]
+
+
+async def _score(
+    connection: Connection, place: Place, visibility: Visibility, plan: Plan, activation: Activation
+) -> Scored:
+    shown = visibility.mask(activation.memory_ids)
+    ids, strengths = activation.memory_ids[shown], activation.strengths[shown]
+    strongest = np.argsort(-strengths, kind="stable")[: max(MAX_CANDIDATES, plan.request.limit)]
+    found = await memories.read_scoring_rows(connection, place.org_id, place.namespace.id, ids[strongest].tolist())
+    known = {row["memory_id"]: row for row in found}
+    pairs = [(known[i], s) for i, s in zip(ids[strongest].tolist(), strengths[strongest], strict=True) if i in known]
+    rows = [row for row, _ in pairs]
+    lit = np.array([strength for _, strength in pairs], np.float64)
+    if plan.request.spreading:
+        lit = lift_conversations(lit, [row["session"] for row in rows])
+    weighed = factors(_candidates(rows, lit, plan.query, place.now), plan.intent)
+    page_boost = np.array([_page_boost(row, plan.url) for row in rows], np.float64)
+    scores = weighed.score() * page_boost
+    return Scored(rows, scores, np.argsort(-scores, kind="stable"), weighed, page_boost, activation, lit)
+
+
+def _candidates(
+    rows: Sequence[asyncpg.Record], activation: npt.NDArray[np.float64], query: str, now: datetime
+) -> Candidates:
+    def column(name: str) -> npt.NDArray[np.float64]:
+        return np.array([row[name] for row in rows], np.float64)
+
+    idle = [(now - row["last_accessed_at"]).total_seconds() / SECONDS_A_DAY for row in rows]
+    authors = [author_of(row["opening"], row["context"]) for row in rows]
+    superseded = [row["state"] == MemoryState.SUPERSEDED for row in rows]
+    return Candidates(
+        activation=activation,
+        salience=column("salience"),
+        utility=column("utility"),
+        idle_days=np.maximum(np.array(idle, np.float64), 0.0),
+        term_counts=column("term_count"),
+        tiers=[Tier(row["tier"]) for row in rows],
+        recalls=column("access_count"),
+        useful=column("useful_count"),
+        named=np.array(named_authors(query, authors), np.bool_),
+        superseded=np.array(superseded, np.bool_),
+        contradicted=np.zeros(len(rows), np.bool_),
+        dampening=np.ones(len(rows)),
+    )
+
+
+def _page_boost(row: asyncpg.Record, url: str | None) -> float:
+    if url is None:
+        return 1.0
+    if row["url"] == url:
+        return PAGE_BOOST
+    return SITE_BOOST if row["site"] == site_of(url) else 1.0
+
+
+async def _answer(connection: Connection, plan: Plan, scored: Scored, recall_id: int, org_id: UUID) -> Recall:
+    """Cut to the limit and the token budget; a result over what is left of the budget gives way to the next."""
+    request = plan.request
+    ranked = _without_documents(scored, [int(position) for position in scored.order])
+    if request.min_score is not None:
+        ranked = [position for position in ranked if scored.scores[position] >= request.min_score]
+    # With a budget more rows are read than results wanted: those that do not fit give way to others.
+    read = ranked if request.explain or request.token_budget is not None else ranked[: request.limit]
+    found = await memories.read_memories(connection, org_id, [scored.rows[position]["memory_id"] for position in read])
+    every = [
+        _hit(scored, position, found[memory_id], explain=request.explain)
+        for position in read
+        if (memory_id := scored.rows[position]["memory_id"]) in found
+    ]
+    hits: list[Hit] = []
+    used = 0
+    for hit in every:
+        if len(hits) < request.limit and (request.token_budget is None or used + hit.tokens <= request.token_budget):
+            hits.append(hit)
+            used += hit.tokens
+    return Recall(recall_id, tuple(hits), plan.intent, len(scored.rows), used, tuple(every) if request.explain else ())
+
+
+def _without_documents(scored: Scored, ranked: Sequence[int]) -> list[int]:
+    """Leave out a document where one of its parts stands in the list: the same text would come twice."""
+    documents = {scored.rows[position]["part_of"] for position in ranked}
+    return [position for position in ranked if scored.rows[position]["memory_id"] not in documents]
+
+
+def _hit(scored: Scored, position: int, memory: Memory, *, explain: bool) -> Hit:
+    seed_id, steps = path_to(scored.activation, memory.id)
+    place = int(np.searchsorted(scored.activation.memory_ids, memory.id))
+    explained = scored.factors.of(position) | {"page": float(scored.page_boost[position])} if explain else {}
+    return Hit(
+        memory=memory,
+        score=float(scored.scores[position]),
+        activation=float(scored.strengths[position]),
+        hops=int(scored.activation.hops[place]),
+        seed_id=seed_id,
+        path=tuple(PathStep(step.memory_id, step.edge_type, step.weight) for step in steps),
+        tokens=count_tokens(memory.content),
+        factors=explained,
+    )

@@ -1,0 +1,150 @@
+"""Find what a query touches directly: the nearest by meaning and the best by words, each with both scores."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+import numpy as np
+import numpy.typing as npt
+
+from memoria import embeddings, memories, postings
+from memoria.database import Connection
+from memoria.embeddings import Nearest
+from memoria.lexical import bm25_scores, query_terms, term_hash
+from memoria.namespaces import Namespace
+from memoria.records import Filters
+
+Ids = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+SPARE_FOR_HIDDEN = 50  # nearest to ask for beyond the list, so that a few hidden ones do not shorten it
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Say where to look: a namespace of an organization, which memories pass, and what time it is."""
+
+    org_id: UUID
+    namespace: Namespace
+    filters: Filters
+    include: tuple[str, ...]
+    now: datetime
+
+    @property
+    def narrows(self) -> bool:
+        """Say whether anything but the default view was asked for."""
+        return self.filters != Filters() or bool(self.include)
+
+
+@dataclass(frozen=True, slots=True)
+class Visibility:
+    """Say which memories may be answered: those in `allowed` (None: all), without those in `hidden`.
+
+    `total` counts them.
+    """
+
+    allowed: Ids | None
+    hidden: Ids
+    total: int
+
+    def mask(self, ids: Ids) -> npt.NDArray[np.bool_]:
+        """Return, for each id, whether it may be answered."""
+        shown = ~np.isin(ids, self.hidden)
+        return shown if self.allowed is None else shown & np.isin(ids, self.allowed)
+
+
+@dataclass(frozen=True, slots=True)
+class Seeds:
+    """Hold the seeds of a query, one an element: their ids, cosines and BM25 scores (0 where no word matches)."""
+
+    ids: Ids
+    cosines: Floats
+    lexical: Floats
+
+
+async def read_visibility(connection: Connection, place: Place) -> Visibility:
+    """Find out which memories pass."""
+    if place.narrows:
+        allowed = await memories.list_matching_ids(
+            connection, place.org_id, place.namespace.id, place.filters, place.include, place.now
+        )
+        return Visibility(allowed, np.empty(0, np.int64), len(allowed))
+    hidden = await memories.list_hidden_ids(connection, place.org_id, place.namespace.id, place.now)
+    return Visibility(None, hidden, place.namespace.memory_count - len(hidden))
+
+
+async def find_seeds(
+    connection: Connection,
+    place: Place,
+    visibility: Visibility,
+    query: str,
+    vector: np.ndarray,
+    *,
+    per_list: int,
+    extra: Ids | None = None,
+) -> Seeds:
+    """Join the `per_list` best by cosine and by BM25 (and `extra` ids), each with both its scores.
+
+    Filters never starve: among filtered memories the vectors are compared exactly, never by picking from an
+    unfiltered answer.
+    """
+    nearest = await _find_nearest(connection, place, visibility, vector, per_list)
+    lexical_ids, lexical_scores = await _score_lexical(connection, place, visibility, query)
+    best = np.argsort(-lexical_scores, kind="stable")[:per_list]
+    parts = [nearest.ids, lexical_ids[best], np.empty(0, np.int64) if extra is None else extra]
+    ids = np.unique(np.concatenate(parts))
+    missing = np.setdiff1d(ids, nearest.ids)
+    cosines = dict(zip(nearest.ids.tolist(), nearest.cosines.tolist(), strict=True))
+    if len(missing):
+        cosines |= await embeddings.read_cosines(connection, place.org_id, place.namespace, vector, missing.tolist())
+    return Seeds(
+        ids,
+        np.array([cosines.get(memory_id, 0.0) for memory_id in ids.tolist()], np.float64),
+        _look_up(ids, lexical_ids, lexical_scores),
+    )
+
+
+async def _find_nearest(
+    connection: Connection, place: Place, visibility: Visibility, vector: np.ndarray, limit: int
+) -> Nearest:
+    org_id, namespace = place.org_id, place.namespace
+    if visibility.allowed is not None:
+        return await embeddings.find_nearest_among(connection, org_id, namespace, vector, visibility.allowed, limit)
+    spare = min(len(visibility.hidden), SPARE_FOR_HIDDEN)
+    found = await embeddings.find_nearest(connection, org_id, namespace, vector, limit + spare)
+    shown = visibility.mask(found.ids)
+    if shown.sum() >= min(limit, visibility.total) or shown.all():
+        return Nearest(found.ids[shown][:limit], found.cosines[shown][:limit])
+    allowed = await memories.list_matching_ids(
+        connection, org_id, namespace.id, place.filters, place.include, place.now
+    )
+    return await embeddings.find_nearest_among(connection, org_id, namespace, vector, allowed, limit)
+
+
+async def _score_lexical(
+    connection: Connection, place: Place, visibility: Visibility, query: str
+) -> tuple[Ids, Floats]:
+    """Score every visible memory that holds a word of the query; ids rise."""
+    weights: dict[int, float] = {}
+    for term, weight in query_terms(query).items():
+        hashed = term_hash(term)
+        weights[hashed] = max(weight, weights.get(hashed, 0.0))
+    if not weights:
+        return np.empty(0, np.int64), np.empty(0, np.float64)
+    found = await postings.read_postings(connection, place.org_id, place.namespace.id, list(weights))
+    ids, scores = bm25_scores(
+        list(found.values()),
+        place.namespace.memory_count,
+        place.namespace.term_count,
+        [weights[term] for term in found],
+    )
+    shown = visibility.mask(ids)
+    return ids[shown], scores[shown]
+
+
+def _look_up(ids: Ids, known_ids: Ids, values: Floats) -> Floats:
+    """Return the value of each id, 0 for those without one; `known_ids` rise."""
+    if not len(known_ids):
+        return np.zeros(len(ids))
+    places = np.minimum(np.searchsorted(known_ids, ids), len(known_ids) - 1)
+    return np.where(known_ids[places] == ids, values[places], 0.0)
