@@ -227,11 +227,14 @@ class Encoder:
             self._row(item, ids, nearest, namespace.memory_count + position) for position, item in enumerate(everything)
         ]
         documents_of = _documents_of(fresh, ids, document_id)
+        in_time = await self._link_in_time(namespace, [] if document_id is not None else fresh, ids)
         rows = [replace(row, part_of=documents_of.get(row.memory_id)) for row in rows]
         if await memories.insert_memories(self.connection, self.org_id, namespace.id, rows, self.now) < len(rows):
             raise MovedError("an equal memory arrived meanwhile")
         await self._insert_traces(namespace, everything, ids, vectors)
-        await self._insert_edges(namespace, fresh, ids, nearest, documents_of)
+        new_edges = [edge for key, pairs in nearest.items() for edge in semantic_edges(ids[key], pairs)]
+        new_edges += [NewEdge(part, document, EdgeType.PART_OF, 1.0) for part, document in documents_of.items()]
+        await edges.insert_edges(self.connection, self.org_id, namespace.id, new_edges + in_time, self.now)
         await namespaces.grow_namespace(
             self.connection,
             self.org_id,
@@ -299,29 +302,20 @@ class Encoder:
         ]
         await embeddings.insert_embeddings(self.connection, self.org_id, namespace.id, passages)
 
-    async def _insert_edges(
-        self,
-        namespace: Namespace,
-        fresh: Sequence[Prepared],
-        ids: Mapping[bytes, int],
-        nearest: Mapping[bytes, list[tuple[int, float]]],
-        documents_of: Mapping[int, int],
-    ) -> None:
-        """Join new memories with their neighbours in meaning, in time and in their document."""
-        new_edges = [edge for key, pairs in nearest.items() for edge in semantic_edges(ids[key], pairs)]
-        new_edges += [NewEdge(part, document, EdgeType.PART_OF, 1.0) for part, document in documents_of.items()]
-        whole = [item for item in fresh if ids[item.fields.duplicate_hash] not in documents_of]
+    async def _link_in_time(
+        self, namespace: Namespace, items: Sequence[Prepared], ids: Mapping[bytes, int]
+    ) -> list[NewEdge]:
+        """Find what stands before and after new memories in time. Call it before they are inserted."""
         moments = [
-            Moment(ids[item.fields.duplicate_hash], item.fields.session, item.fields.occurred_at) for item in whole
+            Moment(ids[item.fields.duplicate_hash], item.fields.session, item.fields.occurred_at) for item in items
         ]
         stored = await memories.find_temporal_neighbors(
             self.connection, self.org_id, namespace.id, moments, TEMPORAL_EDGE_MINUTES
         )
-        new_edges += [
+        return [
             NewEdge(earlier, later, EdgeType.TEMPORAL, 1.0)
             for earlier, later in link_in_time(moments, stored, TEMPORAL_EDGE_MINUTES)
         ]
-        await edges.insert_edges(self.connection, self.org_id, namespace.id, new_edges, self.now)
 
 
 def semantic_edges(memory_id: int, nearest: Sequence[tuple[int, float]]) -> list[NewEdge]:
