@@ -1,4 +1,4 @@
-# ruff: noqa: RUF001 - words in other scripts resemble Latin letters
+
 """Words that carry grammar rather than meaning: they tell a text's language, and are left out of lexical queries."""
 
 STOP_WORDS: dict[str, frozenset[str]] = {
