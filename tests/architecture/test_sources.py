@@ -72,6 +72,13 @@ def test_no_module_is_named_like_a_dependency(sources: list[Module]) -> None:
     assert names & dependencies == set()
 
 
+def test_every_package_is_checked_for_types_and_imports() -> None:
+    tools = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]
+    packages = {package for package in rules.PACKAGES if (ROOT / package).exists()}
+    assert set(tools["mypy"]["packages"]) == packages
+    assert set(tools["importlinter"]["root_packages"]) == packages
+
+
 def test_the_tests_are_no_package() -> None:
     assert list((ROOT / "tests").rglob("__init__.py")) == []
 
