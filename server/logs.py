@@ -24,7 +24,8 @@ def configure_logging(level: str) -> None:
     handler = logging.StreamHandler(sys.stdout)
     handler.setFormatter(structlog.stdlib.ProcessorFormatter(processors=_library_processors()))
     root = logging.getLogger()
-    root.handlers[:] = [handler]
+    if not root.handlers:
+        root.addHandler(handler)
     root.setLevel(max(logging.WARNING, logging.getLevelNamesMapping()[level.upper()]))
 
 
