@@ -64,8 +64,7 @@ def check_text(text: str, field: str, *, limit: int, empty: bool = False) -> str
 
 def check_content(content: str, field: str = "content") -> str:
     """Return content of 1 character to 64 KiB. Raises ContentTooLargeError above that."""
-    check_text(content, field, limit=MAX_CONTENT_BYTES)
-    size = len(content.encode("utf-8"))
+    size = len(content.encode("utf-8", "surrogatepass"))
     if size > MAX_CONTENT_BYTES:
         raise ContentTooLargeError(
             f"`{field}` has {size:,} bytes of UTF-8; the limit is {MAX_CONTENT_BYTES:,}.",
@@ -73,7 +72,7 @@ def check_content(content: str, field: str = "content") -> str:
             limit_bytes=MAX_CONTENT_BYTES,
             size_bytes=size,
         )
-    return content
+    return check_text(content, field, limit=MAX_CONTENT_BYTES)
 
 
 def check_query(query: str) -> str:
