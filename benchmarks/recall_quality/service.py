@@ -14,7 +14,7 @@ import httpx
 from benchmarks.recall_quality.dataset import Conversation, Question, Turn
 
 BATCH_MEMORIES = 100
-RECALL_LIMIT = 100  # sessions are ranked by their best turn, and a session has many
+RECALL_LIMIT = 50  # sessions are ranked by their best turn, and a session has many
 ATTEMPTS = 20
 TOO_MANY_REQUESTS = 429
 

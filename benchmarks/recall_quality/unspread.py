@@ -4,11 +4,10 @@ import contextlib
 from collections.abc import AsyncIterator, Mapping
 from datetime import UTC, datetime
 
-from memoria.engine import Engine
-
 from accounts.keys import find_key
 from benchmarks.recall_quality.dataset import Question
 from benchmarks.recall_quality.service import RECALL_LIMIT, Stored, units_of
+from memoria.engine import Engine
 from memoria.identifiers import format_id
 from memoria.records import Filters, Principal, RecallRequest
 from server.embedders import open_embedder
