@@ -45,6 +45,15 @@ async def delete_embeddings(connection: Connection, org_id: UUID, namespace_id: 
     )
 
 
+async def index_vectors(connection: Connection, org_id: UUID, namespace_id: int, limit: int) -> int:
+    """Put up to `limit` vectors that wait outside the graph index into it, oldest first; returns how many went in.
+
+    Call it until it returns 0, each time in a transaction of its own: an insert into the graph takes milliseconds.
+    Two callers at once share the work. Meanwhile every vector is found, in the graph or by scan.
+    """
+    return await connection.execute("index_vectors", org_id=org_id, namespace_id=namespace_id, limit=limit)
+
+
 async def find_nearest(
     connection: Connection, org_id: UUID, namespace: Namespace, vector: np.ndarray, limit: int
 ) -> Nearest:

@@ -56,3 +56,19 @@ select string_agg(int8send(memory_id), ''::bytea order by memory_id, passage) as
        string_agg(halfvec_send(embedding), ''::bytea order by memory_id, passage) as vectors
 from embeddings
 where org_id = :org_id and namespace_id = :namespace_id;
+
+-- name: index_vectors
+-- Put a batch of vectors into the graph index, oldest first; vectors that another transaction holds are passed over.
+with waiting as (
+    select memory_id, passage
+    from embeddings
+    where org_id = :org_id and namespace_id = :namespace_id and not in_graph
+    order by memory_id, passage
+    limit :limit
+    for update skip locked
+)
+update embeddings
+set in_graph = true
+from waiting
+where embeddings.org_id = :org_id and embeddings.namespace_id = :namespace_id and not embeddings.in_graph
+  and embeddings.memory_id = waiting.memory_id and embeddings.passage = waiting.passage;

@@ -1,0 +1,47 @@
+"""The nearest vectors are the same ones by scan, through the graph index, and in between."""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from uuid import uuid4
+
+import numpy as np
+import pytest
+
+from memoria.database import Database
+from memoria.embeddings import find_nearest, index_vectors, insert_embeddings
+from memoria.namespaces import Namespace
+from memoria.vocabulary import EXACT_SCAN_ROWS
+
+pytestmark = pytest.mark.anyio
+
+MEMORIES = 60
+SMALL = Namespace(1, "small", "random", MEMORIES, 0, MEMORIES)
+LARGE = replace(SMALL, embedding_count=EXACT_SCAN_ROWS + 1)  # makes the store go through the graph
+
+
+@pytest.fixture
+async def database(postgres_url: str) -> AsyncIterator[Database]:
+    opened = await Database.open(postgres_url, pool_size=2)
+    yield opened
+    await opened.close()
+
+
+def draw_vectors(count: int, seed: int = 7) -> np.ndarray:
+    vectors = np.random.default_rng(seed).standard_normal((count, 384)).astype(np.float32)
+    unit: np.ndarray = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    return unit
+
+
+async def test_every_vector_is_found_while_a_part_of_them_is_in_the_graph(database: Database) -> None:
+    org_id, vectors = uuid4(), draw_vectors(MEMORIES)
+    query = draw_vectors(1, seed=8)[0]
+    async with database.tenant(org_id) as connection:
+        await insert_embeddings(connection, org_id, SMALL.id, [(i, vectors[i : i + 1]) for i in range(MEMORIES)])
+    best = np.argsort(-(vectors @ query), kind="stable")[:10].tolist()
+    for indexed in (25, 25, 10, 0):
+        async with database.tenant(org_id) as connection:
+            assert await index_vectors(connection, org_id, SMALL.id, 25) == indexed
+            by_scan = await find_nearest(connection, org_id, SMALL, query, 10)
+            by_graph = await find_nearest(connection, org_id, LARGE, query, 10)
+        assert by_scan.ids.tolist() == by_graph.ids.tolist() == best
+        assert by_scan.cosines == pytest.approx(by_graph.cosines)
