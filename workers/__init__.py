@@ -1,0 +1,1 @@
+"""Do in the background what no request should wait for."""
