@@ -1,4 +1,3 @@
-
 """Words that carry grammar rather than meaning: they tell a text's language, and are left out of lexical queries."""
 
 STOP_WORDS: dict[str, frozenset[str]] = {

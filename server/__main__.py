@@ -15,7 +15,7 @@ from memoria.migrations import migrate
 from server import admin
 from server.development import LocalAccount, ensure_local_account
 from server.embedded import EmbeddedError
-from server.local import local_servers
+from server.local import local_servers, local_worker
 from server.serving import listen, serve
 from server.settings import Settings, SettingsError, describe_settings, read_settings
 
@@ -73,7 +73,8 @@ def _serve(settings: Settings, *, is_development: bool) -> int:
         if not is_development:
             return serve(complete, listener, lambda: print(f"Memoria listens on {complete.public_url}", flush=True))
         account = asyncio.run(_prepare_development(complete))
-        return serve(complete, listener, lambda: print(account.welcome(), flush=True))
+        with local_worker(complete):
+            return serve(complete, listener, lambda: print(account.welcome(), flush=True))
 
 
 def _migrate(settings: Settings) -> int:

@@ -8,13 +8,13 @@ from datetime import datetime
 from importlib.metadata import version
 from typing import Any
 
-from memoria.engine import Engine
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.types import Receive, Scope, Send
 
 from accounts.key_uses import KeyUses
 from memoria.embedding import Embedder
+from memoria.engine import Engine
 from memoria.errors import NotFoundError
 from server.edge import Edge
 from server.embedders import open_embedder

@@ -7,12 +7,12 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
-from memoria.engine import Engine
 from pydantic import BaseModel
 from pydantic_core import to_json
 from starlette.datastructures import Headers
 from starlette.responses import Response
 
+from memoria.engine import Engine
 from memoria.errors import InvalidInputError
 from memoria.records import Once, Principal, Replay
 from server.problems import JSON

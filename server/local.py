@@ -1,13 +1,21 @@
 """Fill in what a local server is not given: databases of its own, and a secret key kept in the home folder."""
 
+import ctypes
 import os
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from server.embedded import EmbeddedServers
 from server.settings import Settings, new_secret_key, read_secret_key
+
+SET_PARENT_DEATH_SIGNAL = 1  # prctl's number for it
+WORKER_STOP_SECONDS = 15.0
 
 
 @contextmanager
@@ -30,6 +38,29 @@ def local_servers(settings: Settings, *, join: bool = False) -> Iterator[Setting
             redis_url=settings.redis_url or servers.redis_url,
             secret_key=settings.secret_key or kept_secret_key(settings.home),
         )
+
+
+@contextmanager
+def local_worker(settings: Settings) -> Iterator[None]:
+    """Run a worker beside a local server, in a process of its own; it ends with this one, however that ends."""
+    environ = os.environ | {"DATABASE_URL": settings.database_url or "", "MEMORIA_LOG_LEVEL": settings.log_level}
+    worker = subprocess.Popen(
+        [sys.executable, "-m", "workers"],
+        cwd=Path(__file__).resolve().parent.parent,
+        env=environ,
+        stdin=subprocess.DEVNULL,
+        start_new_session=True,
+        preexec_fn=partial(ctypes.CDLL(None).prctl, SET_PARENT_DEATH_SIGNAL, signal.SIGTERM),
+    )
+    try:
+        yield
+    finally:
+        worker.terminate()
+        try:
+            worker.wait(WORKER_STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            worker.kill()
+            worker.wait()
 
 
 def kept_secret_key(home: Path) -> bytes:

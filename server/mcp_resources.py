@@ -3,8 +3,8 @@
 from typing import Any
 
 from mcp_types import Resource, ResourceTemplate
-from memoria.engine import Engine
 
+from memoria.engine import Engine
 from memoria.identifiers import parse_id
 from memoria.records import Principal
 from server.mcp_rendering import render_memory, render_page

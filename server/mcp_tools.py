@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from mcp_types import Tool
-from memoria.engine import Engine
 
+from memoria.engine import Engine
 from memoria.errors import ConflictError, InvalidInputError
 from memoria.identifiers import format_id, parse_id
 from memoria.records import Principal, Replay

@@ -4,9 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from memoria.engine import Engine
-
 from accounts.key_uses import KeyUses
+from memoria.engine import Engine
 from server.limits import RateLimiter
 from server.metrics import Metrics
 
