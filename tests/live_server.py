@@ -86,9 +86,7 @@ async def _open_people(postgres_url: str, rate: RateLimit) -> People:
         second = await create_account(database, f"charlie-{uuid4().hex[:12]}@example.com", now, rate=rate)
         organization = first.organization
         async with database.tenant(organization.org_id) as connection:
-            reader = await insert_key(
-                connection, organization.org_id, KeyGrant("reader", frozenset({Scope.READ})), now
-            )
+            reader = await insert_key(connection, organization.org_id, KeyGrant("reader", frozenset({Scope.READ})), now)
     finally:
         await database.close()
     return People(

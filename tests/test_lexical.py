@@ -1,4 +1,3 @@
-# ruff: noqa: RUF001
 import struct
 
 import bm25s

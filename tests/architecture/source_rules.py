@@ -27,6 +27,7 @@ BROAD_EXCEPT_FILES = frozenset({"server/edge.py", "server/mcp_server.py", "worke
 COMPOSED = frozenset({"create_pool", "Redis", "from_url", "AsyncClient", "Client", "read_settings", "get_settings"})
 # Run before a tenant is known, or for none: the lookups of a key and of an account, and the migrations.
 BEFORE_THE_TENANT = frozenset({"find_key", "find_organization", "migrate", "_apply"})
+STATEMENT_METHODS = frozenset({"fetch", "fetch_row", "fetch_value", "execute"})
 TENANT_PARAMETERS = frozenset({"org_id", "organization", "principal"})
 LOGGERS = frozenset({"log", "_log", "logger", "_logger"})
 LOG_METHODS = frozenset({"debug", "info", "warning", "error", "exception", "critical"})
@@ -211,12 +212,12 @@ def log_events_are_static(module: Module) -> Iterator[str]:
 
 
 def stores_take_the_tenant_first(module: Module) -> Iterator[str]:
-    """What reads or writes in a transaction names its tenant right after the connection."""
+    """What runs a statement names its tenant right after the connection."""
     if module.path.startswith("server/"):
         return
     for function in functions(module):
         names = [argument.arg for argument in function.args.args]
-        is_store = names[:1] == ["connection"] and isinstance(function, ast.AsyncFunctionDef)
+        is_store = names[:1] == ["connection"] and _runs_statements(function)
         if is_store and function.name not in BEFORE_THE_TENANT and not TENANT_PARAMETERS & set(names[1:2]):
             yield _at(module, function, f"{function.name} does not take org_id after the connection")
 
@@ -312,6 +313,14 @@ def _public_definitions(body: Iterable[ast.stmt], prefix: str = "") -> Iterator[
             yield prefix + node.name, node
             if isinstance(node, ast.ClassDef):
                 yield from _public_definitions(node.body, f"{prefix}{node.name}.")
+
+
+def _runs_statements(function: Function) -> bool:
+    calls = (node.func for node in ast.walk(function) if isinstance(node, ast.Call))
+    return any(
+        isinstance(call, ast.Attribute) and call.attr in STATEMENT_METHODS and _last_name(call.value) == "connection"
+        for call in calls
+    )
 
 
 def _dataclass_options(decorator: ast.expr) -> set[str] | None:

@@ -5,6 +5,7 @@ import pytest
 from tests.architecture import source_rules as rules
 from tests.architecture.source_rules import Module, Rule
 
+RUNS = ": await connection.fetch('list_edges')"
 LONG_FUNCTION = "def f():\n" + "    x = 1\n" * 80
 LONG_DOCSTRING = 'def f():\n    """One.\n' + "    word\n" * 90 + '    """\n    return 1\n'
 NESTED = (
@@ -53,7 +54,7 @@ BAD: list[tuple[Rule, str, str]] = [
     (rules.log_events_are_static, "log.info(f'{user} came')", "server/a.py"),
     (rules.log_events_are_static, "log.info('User came')", "server/a.py"),
     (rules.log_events_are_static, "_logger.warning('lost ' + name)", "memoria/a.py"),
-    (rules.stores_take_the_tenant_first, "async def list_edges(connection, namespace_id, org_id): ...", "memoria/a.py"),
+    (rules.stores_take_the_tenant_first, "async def f(connection, namespace_id, org_id)" + RUNS, "memoria/a.py"),
 ]
 
 GOOD: list[tuple[Rule, str, str]] = [
@@ -78,8 +79,9 @@ GOOD: list[tuple[Rule, str, str]] = [
     (rules.nothing_is_composed_on_import, "def main():\n    return read_settings(os.environ)", "server/a.py"),
     (rules.log_events_are_static, "log.info('request_done', status=200)", "server/a.py"),
     (rules.log_events_are_static, "_logger.warning('lost %s', name)", "memoria/a.py"),
-    (rules.stores_take_the_tenant_first, "async def list_edges(connection, org_id): ...", "memoria/a.py"),
-    (rules.stores_take_the_tenant_first, "async def find_key(connection, secret): ...", "accounts/keys.py"),
+    (rules.stores_take_the_tenant_first, "async def f(connection, org_id)" + RUNS, "memoria/a.py"),
+    (rules.stores_take_the_tenant_first, "async def f(connection, place): await g(connection, place)", "memoria/a.py"),
+    (rules.stores_take_the_tenant_first, "async def find_key(connection, secret)" + RUNS, "accounts/keys.py"),
 ]
 
 

@@ -48,7 +48,9 @@ async def test_without_a_key_every_method_is_401(http: httpx.AsyncClient, mcp_ur
     assert response.headers["www-authenticate"].startswith("Bearer resource_metadata=")
 
 
-@pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://localhost.evil.example", "http://[", "file://"])
+@pytest.mark.parametrize(
+    "origin", ["http://evil.example", "null", "http://localhost.evil.example", "http://[", "file://"]
+)
 async def test_pages_of_foreign_origins_are_refused(as_alice: Caller, origin: str) -> None:
     response = await as_alice.post(LIST, Origin=origin)
     assert (response.status_code, response.json()["code"]) == (403, "FORBIDDEN")
