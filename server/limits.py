@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import structlog
-from redis.asyncio import Redis
+from redis.asyncio import BlockingConnectionPool, Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
@@ -16,6 +16,7 @@ from redis.exceptions import RedisError
 from accounts.organizations import RateLimit
 
 REDIS_TIMEOUT_SECONDS = 0.1  # what a hanging Redis may cost one request
+REDIS_CONNECTIONS = 8  # a token takes a tenth of a millisecond: more connections would only cost
 REOPEN_SECONDS = 3.0  # how long Redis is then left alone
 MAX_LOCAL_BUCKETS = 10_000
 FLOOD_FACTOR = 10  # a caller whose limit is told in results is cut off at so many times its rate
@@ -85,26 +86,34 @@ class LocalBuckets:
 class RateLimiter:
     """Take tokens from Redis; while it is away, from this process, and try Redis again every few seconds."""
 
-    def __init__(self, redis: Redis | None, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        redis: Redis | None,
+        clock: Callable[[], float] = time.monotonic,
+        timeout_seconds: float = REDIS_TIMEOUT_SECONDS,
+    ) -> None:
         self._redis = redis
         self._script = redis.register_script(TAKE_SCRIPT) if redis else None
         self._local = LocalBuckets(clock)
         self._clock = clock
+        self._timeout_seconds = timeout_seconds
         self._closed_until = 0.0
         self._is_away = False
 
     @classmethod
-    def open(cls, redis_url: str | None) -> "RateLimiter":
+    def open(cls, redis_url: str | None, timeout_seconds: float = REDIS_TIMEOUT_SECONDS) -> "RateLimiter":
         """Make a limiter; it connects with its first request."""
         if redis_url is None:
             return cls(None)
-        redis = Redis.from_url(
+        pool = BlockingConnectionPool.from_url(
             redis_url,
-            socket_timeout=REDIS_TIMEOUT_SECONDS,
-            socket_connect_timeout=REDIS_TIMEOUT_SECONDS,
+            max_connections=REDIS_CONNECTIONS,
+            timeout=timeout_seconds,
+            socket_timeout=timeout_seconds,
+            socket_connect_timeout=timeout_seconds,
             retry=Retry(NoBackoff(), 0),
         )
-        return cls(redis)
+        return cls(Redis.from_pool(pool), timeout_seconds=timeout_seconds)
 
     @property
     def is_shared(self) -> bool:
@@ -125,7 +134,7 @@ class RateLimiter:
         if self._is_away:
             self._closed_until = self._clock() + REOPEN_SECONDS
         try:
-            async with asyncio.timeout(REDIS_TIMEOUT_SECONDS):
+            async with asyncio.timeout(self._timeout_seconds):
                 allowed, tokens = await self._script(keys=[name], args=[rate.per_second, rate.burst])
         except (RedisError, OSError, TimeoutError) as error:
             self._note_away(error)
@@ -138,7 +147,7 @@ class RateLimiter:
         if self._redis is None:
             return False
         try:
-            async with asyncio.timeout(REDIS_TIMEOUT_SECONDS):
+            async with asyncio.timeout(self._timeout_seconds):
                 await self._redis.ping()
         except (RedisError, OSError, TimeoutError) as error:
             self._note_away(error)

@@ -14,6 +14,8 @@ import redis
 from memoria.migrations import migrate
 from server.embedded import EmbeddedServers, postgres_binaries
 
+pytest_plugins = ["tests.people"]
+
 TEMPLATE_DATABASE = "memoria_template"
 SERVERS_FOLDER = pytest.StashKey[Path]()
 SERVERS = pytest.StashKey[EmbeddedServers]()

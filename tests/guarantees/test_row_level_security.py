@@ -34,7 +34,7 @@ async def test_without_a_tenant_no_table_shows_a_row(postgres_url: str, owner_ur
         tables = await tenant_tables(owner)
         assert {"organizations", "accounts", "api_keys"} < set(tables)
         for table in tables:
-            assert await application.fetchval(f"select count(*) from {table}") == 0, table
+            assert await application.fetchval(f"select count(*) from {table}") == 0, table  # noqa: S608
     finally:
         await owner.close()
         await application.close()
