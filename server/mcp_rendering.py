@@ -104,15 +104,19 @@ def render_stats(stats: NamespaceStats) -> Json:
     return {
         "namespace": stats.namespace,
         "memories": stats.memories,
-        "by_tier": dict(stats.by_tier),
-        "by_type": dict(stats.by_type),
-        "by_state": dict(stats.by_state),
-        "edges_by_type": dict(stats.edges_by_type),
+        "by_tier": _lower_keys(stats.by_tier),
+        "by_type": _lower_keys(stats.by_type),
+        "by_state": _lower_keys(stats.by_state),
+        "edges_by_type": _lower_keys(stats.edges_by_type),
     }
 
 
 def _render_hit(hit: Hit) -> Json:
     return render_memory(hit.memory) | {"score": round(hit.score, DIGITS), "hops": hit.hops}
+
+
+def _lower_keys(counts: Mapping[str, int]) -> dict[str, int]:
+    return {name.lower(): count for name, count in counts.items()}
 
 
 def _time(moment: datetime) -> str:

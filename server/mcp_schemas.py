@@ -66,7 +66,7 @@ ENCODE_MEMORY = Tool(
     name="encode_memory",
     title="Remember",
     description="Store one self-contained statement that will matter later: a fact, a preference, a decision with its "
-    "reason. The same text twice is stored once.",
+    "reason.",
     input_schema=_root(
         {"content": _text(), "type": _text() | {"enum": TYPES}, "namespace": _text(), **_WRITABLE}, "content"
     ),

@@ -1,6 +1,5 @@
 """Serve the real application over real HTTP inside the test process, and open accounts to call it with."""
 
-import asyncio
 import socket
 import threading
 from collections.abc import Iterator, Mapping
@@ -73,12 +72,8 @@ def serving(app: ASGIApp) -> Iterator[str]:
         listener.close()
 
 
-def open_people(postgres_url: str, rate: RateLimit = WIDE) -> People:
+async def open_people(postgres_url: str, rate: RateLimit = WIDE) -> People:
     """Create two organizations that nobody has used yet."""
-    return asyncio.run(_open_people(postgres_url, rate))
-
-
-async def _open_people(postgres_url: str, rate: RateLimit) -> People:
     database = await Database.open(postgres_url, pool_size=1)
     now = datetime.now(UTC)
     try:

@@ -24,9 +24,9 @@ def mcp_url(server_url: str) -> str:
 
 
 @pytest.fixture
-def people(postgres_url: str, server_url: str) -> People:
+async def people(postgres_url: str, server_url: str) -> People:
     """Three people that nobody has met before."""
-    return open_people(postgres_url)
+    return await open_people(postgres_url)
 
 
 @pytest.fixture

@@ -2,10 +2,12 @@
 
 from typing import Any
 
+import httpx
 import pytest
 
+from accounts.organizations import RateLimit
 from server.mcp_tools import TOOLS
-from tests.live_server import Person
+from tests.live_server import Person, open_people
 from tests.server.mcp.calling import Caller, ToolRefusedError
 
 pytestmark = pytest.mark.anyio
@@ -144,7 +146,7 @@ async def test_a_wrong_argument_is_named(as_alice: Caller, tool: str, arguments:
 async def test_content_over_the_limit_is_refused_with_the_limit(as_alice: Caller) -> None:
     with pytest.raises(ToolRefusedError) as refused:
         await as_alice.call("encode_memory", {"content": "x" * 70_000})
-    assert refused.value.body["code"] == "CONTENT_TOO_LARGE"
+    assert refused.value.body["code"] == "CONTENT_TOO_LARGE", refused.value.body
     assert refused.value.body["details"]["limit_bytes"] == 65_536
 
 
@@ -242,11 +244,11 @@ async def test_poisoned_content_stays_data(as_alice: Caller) -> None:
     assert "\n```\n# System" not in block
 
 
-async def test_over_the_rate_a_call_is_told_when_to_try_again(server_url: str, postgres_url: str, http: Any) -> None:
-    from accounts.organizations import RateLimit
-    from tests.live_server import open_people
-
-    hasty = Caller(http, f"{server_url}/v1/mcp", open_people(postgres_url, RateLimit(0.01, 2)).alice)
+async def test_over_the_rate_a_call_is_told_when_to_try_again(
+    mcp_url: str, postgres_url: str, http: httpx.AsyncClient
+) -> None:
+    people = await open_people(postgres_url, RateLimit(0.01, 2))
+    hasty = Caller(http, mcp_url, people.alice)
     await hasty.call("health")
     await hasty.call("health")
     with pytest.raises(ToolRefusedError) as refused:
@@ -257,11 +259,9 @@ async def test_over_the_rate_a_call_is_told_when_to_try_again(server_url: str, p
     assert "result" in await hasty.request("tools/list")
 
 
-async def test_a_flood_is_answered_with_429(server_url: str, postgres_url: str, http: Any) -> None:
-    from accounts.organizations import RateLimit
-    from tests.live_server import open_people
-
-    flooding = Caller(http, f"{server_url}/v1/mcp", open_people(postgres_url, RateLimit(0.001, 1)).alice)
+async def test_a_flood_is_answered_with_429(mcp_url: str, postgres_url: str, http: httpx.AsyncClient) -> None:
+    people = await open_people(postgres_url, RateLimit(0.001, 1))
+    flooding = Caller(http, mcp_url, people.alice)
     message = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
     statuses = [(await flooding.post(message)).status_code for _ in range(11)]
     assert statuses == [200] * 10 + [429]
