@@ -15,8 +15,8 @@ from memoria.migrations import migrate
 from server import admin
 from server.development import LocalAccount, ensure_local_account
 from server.embedded import EmbeddedError
+from server.listener import listen
 from server.local import local_servers, local_worker
-from server.serving import listen, serve
 from server.settings import Settings, SettingsError, describe_settings, read_settings
 
 _DESCRIPTION = """\
@@ -70,6 +70,9 @@ def _parser() -> argparse.ArgumentParser:
 
 def _serve(settings: Settings, *, is_development: bool) -> int:
     with listen(settings.host, settings.port) as listener, local_servers(settings) as complete:
+        # Imported late: what can be said about settings, port and folder is said before two seconds of imports.
+        from server.serving import serve
+
         if not is_development:
             return serve(complete, listener, lambda: print(f"Memoria listens on {complete.public_url}", flush=True))
         account = asyncio.run(_prepare_development(complete))

@@ -12,30 +12,11 @@ from starlette.types import ASGIApp
 from uvicorn.supervisors import Multiprocess
 
 from server.app import create_app
-from server.settings import Settings, SettingsError
+from server.settings import Settings
 
-_BACKLOG = 2048
 _KEEP_ALIVE_SECONDS = 75
 _DRAIN_SECONDS = 10
 _SET_PARENT_DEATH_SIGNAL = 1
-
-
-def listen(host: str, port: int) -> socket.socket:
-    """Listen on the address before anything else is started; raise `SettingsError` when that is not possible.
-
-    Connections that arrive before the application is ready wait for it.
-    """
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listener.bind((host, port))
-        listener.listen(_BACKLOG)
-    except OSError as error:
-        listener.close()
-        message = f"PORT {port} on HOST {host} is not free ({error.strerror}): set PORT to another one."
-        raise SettingsError(message) from error
-    return listener
 
 
 def serve(settings: Settings, listener: socket.socket, announce: Callable[[], None]) -> int:

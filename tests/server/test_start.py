@@ -119,18 +119,25 @@ def test_a_first_start_makes_an_account_and_a_signal_ends_it_cleanly(home: Path,
     assert not (home / "postgres" / "postmaster.pid").exists()
 
 
-def test_a_second_start_is_quick_keeps_the_key_and_does_not_show_it_again(home: Path) -> None:
+def test_a_second_start_keeps_the_key_and_does_not_show_it_again(home: Path) -> None:
     with started(home) as server:
         first = read_dev_env(home)
         server.stop()
-    begin = time.monotonic()
     with started(home) as server:
-        assert time.monotonic() - begin < 5
         second = read_dev_env(home)
         assert second["MEMORIA_KEY"] == first["MEMORIA_KEY"]
         assert second["MEMORIA_NAMESPACE"] == first["MEMORIA_NAMESPACE"]
         assert second["MEMORIA_URL"] == server.url
         assert first["MEMORIA_KEY"] not in server.output
+
+
+@pytest.mark.long
+def test_a_second_start_takes_less_than_five_seconds(home: Path) -> None:
+    with started(home, MEMORIA_EMBEDDER="minilm") as server:
+        server.stop()
+    begin = time.monotonic()
+    with started(home, MEMORIA_EMBEDDER="minilm"):
+        assert time.monotonic() - begin < 5
 
 
 def test_a_lost_dev_env_is_replaced_with_a_new_key_of_the_same_account(home: Path) -> None:
