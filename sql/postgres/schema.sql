@@ -27,6 +27,35 @@ $$;
 
 ALTER FUNCTION public.find_organization(wanted_email text) OWNER TO memoria_lookup;
 
+CREATE FUNCTION public.find_outlived_answers(older_than timestamp with time zone, wanted integer) RETURNS TABLE(org_id uuid)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+    select distinct a.org_id
+    from idempotent_answers a
+    where a.created_at <= older_than
+    limit wanted
+$$;
+
+ALTER FUNCTION public.find_outlived_answers(older_than timestamp with time zone, wanted integer) OWNER TO memoria_lookup;
+
+CREATE FUNCTION public.find_unindexed_namespaces(more_embeddings_than bigint, wanted integer) RETURNS TABLE(org_id uuid, namespace_id bigint)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+    select n.org_id, n.namespace_id
+    from namespaces n
+    where n.embedding_count > more_embeddings_than
+      and exists (
+          select from embeddings e
+          where e.org_id = n.org_id and e.namespace_id = n.namespace_id and not e.in_graph
+      )
+    order by random()
+    limit wanted
+$$;
+
+ALTER FUNCTION public.find_unindexed_namespaces(more_embeddings_than bigint, wanted integer) OWNER TO memoria_lookup;
+
 CREATE TABLE public.accounts (
     org_id uuid NOT NULL,
     account_id uuid NOT NULL,
@@ -615,6 +644,8 @@ CREATE INDEX embeddings_15_org_id_namespace_id_memory_id_passage_embeddi_idx ON 
 
 CREATE INDEX idempotent_answers_created_idx ON public.idempotent_answers USING btree (org_id, created_at);
 
+CREATE INDEX idempotent_answers_outlived_idx ON public.idempotent_answers USING btree (created_at);
+
 CREATE INDEX memories_context_idx ON public.memories USING gin (context jsonb_path_ops);
 
 CREATE INDEX memories_hidden_idx ON public.memories USING btree (org_id, namespace_id, memory_id) WHERE ((state = ANY (ARRAY['archived'::text, 'quarantined'::text])) OR (expires_at IS NOT NULL));
@@ -772,9 +803,13 @@ CREATE POLICY edges_tenant ON public.edges USING ((org_id = ( SELECT (NULLIF(cur
 
 ALTER TABLE public.embeddings ENABLE ROW LEVEL SECURITY;
 
+CREATE POLICY embeddings_lookup ON public.embeddings FOR SELECT TO memoria_lookup USING (true);
+
 CREATE POLICY embeddings_tenant ON public.embeddings USING ((org_id = ( SELECT (NULLIF(current_setting('app.org_id'::text, true), ''::text))::uuid AS "nullif"))) WITH CHECK ((org_id = ( SELECT (NULLIF(current_setting('app.org_id'::text, true), ''::text))::uuid AS "nullif")));
 
 ALTER TABLE public.idempotent_answers ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY idempotent_answers_lookup ON public.idempotent_answers FOR SELECT TO memoria_lookup USING (true);
 
 CREATE POLICY idempotent_answers_tenant ON public.idempotent_answers USING ((org_id = ( SELECT (NULLIF(current_setting('app.org_id'::text, true), ''::text))::uuid AS "nullif"))) WITH CHECK ((org_id = ( SELECT (NULLIF(current_setting('app.org_id'::text, true), ''::text))::uuid AS "nullif")));
 
@@ -787,6 +822,8 @@ ALTER TABLE public.memory_events ENABLE ROW LEVEL SECURITY;
 CREATE POLICY memory_events_tenant ON public.memory_events USING ((org_id = ( SELECT (NULLIF(current_setting('app.org_id'::text, true), ''::text))::uuid AS "nullif"))) WITH CHECK ((org_id = ( SELECT (NULLIF(current_setting('app.org_id'::text, true), ''::text))::uuid AS "nullif")));
 
 ALTER TABLE public.namespaces ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY namespaces_lookup ON public.namespaces FOR SELECT TO memoria_lookup USING (true);
 
 CREATE POLICY namespaces_tenant ON public.namespaces USING ((org_id = ( SELECT (NULLIF(current_setting('app.org_id'::text, true), ''::text))::uuid AS "nullif"))) WITH CHECK ((org_id = ( SELECT (NULLIF(current_setting('app.org_id'::text, true), ''::text))::uuid AS "nullif")));
 
@@ -809,6 +846,12 @@ GRANT ALL ON FUNCTION public.find_api_key(wanted_hash bytea) TO memoria_app;
 REVOKE ALL ON FUNCTION public.find_organization(wanted_email text) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.find_organization(wanted_email text) TO memoria_app;
 
+REVOKE ALL ON FUNCTION public.find_outlived_answers(older_than timestamp with time zone, wanted integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.find_outlived_answers(older_than timestamp with time zone, wanted integer) TO memoria_app;
+
+REVOKE ALL ON FUNCTION public.find_unindexed_namespaces(more_embeddings_than bigint, wanted integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.find_unindexed_namespaces(more_embeddings_than bigint, wanted integer) TO memoria_app;
+
 GRANT SELECT,INSERT,UPDATE ON TABLE public.accounts TO memoria_app;
 GRANT SELECT ON TABLE public.accounts TO memoria_lookup;
 
@@ -818,14 +861,17 @@ GRANT SELECT ON TABLE public.api_keys TO memoria_lookup;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.edges TO memoria_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.embeddings TO memoria_app;
+GRANT SELECT ON TABLE public.embeddings TO memoria_lookup;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.idempotent_answers TO memoria_app;
+GRANT SELECT ON TABLE public.idempotent_answers TO memoria_lookup;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.memories TO memoria_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.memory_events TO memoria_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.namespaces TO memoria_app;
+GRANT SELECT ON TABLE public.namespaces TO memoria_lookup;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE public.organizations TO memoria_app;
 GRANT SELECT ON TABLE public.organizations TO memoria_lookup;

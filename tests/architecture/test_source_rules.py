@@ -70,7 +70,7 @@ GOOD: list[tuple[Rule, str, str]] = [
     (rules.sql_is_elsewhere, "m = 'Update the fields of a memory; begin with its id.'", "memoria/a.py"),
     (rules.module_name_says_something, "", "memoria/metadata_limits.py"),
     (rules.exceptions_are_named, "try:\n    f()\nexcept BaseException:\n    g()\n    raise", "memoria/a.py"),
-    (rules.exceptions_are_named, "try:\n    f()\nexcept Exception:\n    g()", "workers/__main__.py"),
+    (rules.exceptions_are_named, "try:\n    f()\nexcept Exception:\n    g()", "workers/schedule.py"),
     (rules.nothing_is_unfinished, "todo = 1", "memoria/a.py"),
     (rules.nothing_is_skipped, "def test_a_skip_is_counted(): ...", "tests/test_a.py"),
     (rules.public_names_have_docstrings, '"""A."""\ndef _a(): ...\nclass _B:\n    def c(self): ...', "memoria/a.py"),

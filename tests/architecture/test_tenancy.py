@@ -9,9 +9,17 @@ pytestmark = pytest.mark.anyio
 
 WITHOUT_TENANT = {"schema_migrations"}
 # Read before the tenant is known, as a role that may read these tables and nothing else.
-LOOKUPS = {"find_api_key": "memoria_lookup", "find_organization": "memoria_lookup"}
+LOOKUPS = {
+    name: "memoria_lookup"
+    for name in ("find_api_key", "find_organization", "find_unindexed_namespaces", "find_outlived_answers")
+}
 # They find a tenant, or keep a secret or an address unique among all tenants.
-INDEXES_ACROSS_TENANTS = {"organizations_own_namespace_key", "accounts_email_key", "api_keys_key_hash_key"}
+INDEXES_ACROSS_TENANTS = {
+    "organizations_own_namespace_key",
+    "accounts_email_key",
+    "api_keys_key_hash_key",
+    "idempotent_answers_outlived_idx",
+}
 
 TENANT_TABLES = """
     select c.relname, c.relrowsecurity and c.relforcerowsecurity as is_forced,
