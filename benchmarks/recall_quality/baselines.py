@@ -7,9 +7,9 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.recall_quality.dataset import Conversation
-from memoria.chunking import split_passages
 from memoria.embedding.port import Embedder
 from memoria.lexical import POSTING, bm25_scores, query_terms, terms
+from memoria.passages import passages_of
 
 RRF_CONSTANT = 60
 EMBED_BATCH = 256
@@ -58,11 +58,7 @@ async def _cosines(texts: Sequence[str], questions: Sequence[str], embedder: Emb
 
 
 async def _passages(texts: Sequence[str], embedder: Embedder) -> tuple[Scores, npt.NDArray[np.int64]]:
-    pieces = [
-        (piece, place)
-        for place, text in enumerate(texts)
-        for piece in split_passages(text, embedder.token_offsets(text), embedder.max_tokens, embedder.count_tokens)
-    ]
+    pieces = [(piece, place) for place, text in enumerate(texts) for piece in passages_of(embedder, text)]
     batches = [
         await embedder.embed([piece for piece, _ in pieces[start : start + EMBED_BATCH]])
         for start in range(0, len(pieces), EMBED_BATCH)
