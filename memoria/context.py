@@ -33,6 +33,7 @@ def context_recall(request: ContextRequest) -> RecallRequest:
         namespace=request.namespace,
         url=request.url,
         limit=MAX_RECALL_LIMIT,
+        learn=False,  # what the text really holds is learned from, not all that was considered for it
         token_budget=request.token_budget,
         filters=Filters(project=request.project),
     )

@@ -1,6 +1,6 @@
 """Store typed, weighted edges and read those that activation spreads along."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -41,6 +41,26 @@ async def insert_edges(
         targets=[target for _, target, _ in heaviest],
         types=[edge_type.value for _, _, edge_type in heaviest],
         weights=list(heaviest.values()),
+        now=now,
+    )
+
+
+async def strengthen_co_retrieval(
+    connection: Connection,
+    org_id: UUID,
+    pairs: Mapping[tuple[int, int], int],
+    *,
+    gain: float,
+    now: datetime,
+) -> None:
+    """Let the CoRetrieval edge of each pair gain `gain · (1 − weight)` as often as the two came up together."""
+    ordered = sorted(pairs)
+    await connection.execute(
+        "strengthen_co_retrieval",
+        org_id=org_id,
+        sources=[source for source, _ in ordered],
+        targets=[target for _, target in ordered],
+        gains=[1.0 - (1.0 - gain) ** pairs[pair] for pair in ordered],
         now=now,
     )
 

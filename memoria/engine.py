@@ -18,6 +18,7 @@ from memoria.errors import ConflictError, InvalidInputError
 from memoria.idempotency import claim_key, find_answer, store_answer
 from memoria.identifiers import IdMaker
 from memoria.ingest import Ingest, prepare_batch
+from memoria.learn import Recalled, RecallLearner
 from memoria.passages import embed_queries
 from memoria.records import (
     Chunk,
@@ -94,16 +95,20 @@ class Engine:
         self._embedder = embedder
         self._clock = clock
         self._ids = IdMaker(clock)
+        self._learner = RecallLearner(database)
 
     @classmethod
     async def open(
         cls, database_url: str, embedder: Embedder, *, clock: Clock = utc_now, pool_size: int = 10
     ) -> "Engine":
         """Connect to a migrated database. Raises UnavailableError when it does not answer."""
-        return cls(await Database.open(database_url, pool_size=pool_size), embedder, clock)
+        engine = cls(await Database.open(database_url, pool_size=pool_size), embedder, clock)
+        engine._learner.start()
+        return engine
 
     async def close(self) -> None:
-        """Let running calls end, then close the embedder and the connections."""
+        """Let running calls end and write what they taught, then close the embedder and the connections."""
+        await self._learner.close()
         await self._embedder.close()
         await self.database.close()
 
@@ -160,18 +165,22 @@ class Engine:
         vectors = await embed_queries(self._embedder, [plan.query for plan in plans])
         answers = []
         for plan, vector in zip(plans, vectors, strict=True):
+            now, recall_id = self._clock(), self._ids.next()
             async with self.database.tenant(principal.org_id) as connection:
-                answers.append(
-                    await recall.run(
-                        connection, principal.org_id, plan, vector, self._embedder.name, self._clock(), self._ids.next()
-                    )
+                answer = await recall.run(
+                    connection, principal.org_id, plan, vector, self._embedder.name, now, recall_id
                 )
+            if plan.request.learn:
+                self._learner.note(Recalled(principal.org_id, tuple(hit.memory.id for hit in answer.hits), now))
+            answers.append(answer)
         return tuple(answers)
 
     async def build_context(self, principal: Principal, request: ContextRequest) -> Context:
         """Recall and write the result as text for a model's prompt, within a token budget."""
-        answer = await self.recall(principal, context_recall(request))
-        return build_context(request, answer)
+        context = build_context(request, await self.recall(principal, context_recall(request)))
+        used = tuple(memory.id for memory in context.memories)
+        self._learner.note(Recalled(principal.org_id, used, self._clock()))
+        return context
 
     async def search(self, principal: Principal, request: SearchRequest) -> SearchPage:
         """Rank by words and meaning, page by page, without spreading or learning."""

@@ -1,6 +1,6 @@
 """Store memories: insert, read, filter, change and delete their rows."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -111,6 +111,14 @@ async def find_duplicates(
 async def touch_memories(connection: Connection, org_id: UUID, ids: Sequence[int], now: datetime) -> None:
     """Note that memories were sought again."""
     await connection.execute("touch_memories", org_id=org_id, ids=sorted(ids), now=now)
+
+
+async def record_accesses(connection: Connection, org_id: UUID, accesses: Mapping[int, int], now: datetime) -> None:
+    """Raise access counts by how often each memory was recalled."""
+    ids = sorted(accesses)
+    await connection.execute(
+        "record_accesses", org_id=org_id, ids=ids, counts=[accesses[memory_id] for memory_id in ids], now=now
+    )
 
 
 async def read_memories(connection: Connection, org_id: UUID, ids: Sequence[int]) -> dict[int, Memory]:

@@ -186,3 +186,7 @@ CONTRADICTED_FACTOR = 0.3  # fixed: contradicted by a newer memory
 PAGE_BOOST = 2.0  # score of a memory bound to the very page that was asked for
 SITE_BOOST = 1.4  # ... or to another page of its site
 SITE_SEED = 0.5  # activation of the site's memories in a recall without a query; the page's own start at 1
+
+# Learning from recalls.
+CO_RETRIEVAL_RESULTS = 5  # the best results of a recall are joined in pairs
+CO_RETRIEVAL_GAIN = 0.05  # of what their edge lacks to 1, each time

@@ -354,7 +354,8 @@ CREATE TABLE public.memories (
     CONSTRAINT memories_state_check CHECK ((state = ANY (ARRAY['active'::text, 'quarantined'::text, 'archived'::text, 'superseded'::text]))),
     CONSTRAINT memories_tier_check CHECK ((tier = ANY (ARRAY['Buffer'::text, 'Episodic'::text, 'Semantic'::text, 'Core'::text]))),
     CONSTRAINT memories_type_check CHECK ((type = ANY (ARRAY['Episodic'::text, 'Semantic'::text, 'Procedural'::text, 'Prospective'::text, 'Code'::text])))
-);
+)
+WITH (fillfactor='90');
 
 ALTER TABLE ONLY public.memories FORCE ROW LEVEL SECURITY;
 

@@ -44,3 +44,6 @@ grant execute on function find_unindexed_namespaces(bigint, integer) to memoria_
 grant execute on function find_outlived_answers(timestamptz, integer) to memoria_app;
 
 create index idempotent_answers_outlived_idx on idempotent_answers (created_at);
+
+-- Recalls update access counts in place; room on each page keeps those updates out of the indexes.
+alter table memories set (fillfactor = 90);

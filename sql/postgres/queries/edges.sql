@@ -50,3 +50,13 @@ where org_id = :org_id and namespace_id = :namespace_id
 -- Delete the edges of given types at one memory (they are computed again when its text changes).
 delete from edges
 where org_id = :org_id and (source_id = :memory_id or target_id = :memory_id) and type = any(:types::text[]);
+
+-- name: strengthen_co_retrieval
+-- Strengthen (or make) the edges of memories recalled together; pairs of which one is gone are passed over.
+insert into edges (org_id, namespace_id, source_id, target_id, type, weight, created_at)
+select :org_id, s.namespace_id, pair.source_id, pair.target_id, 'CoRetrieval', pair.gain, :now
+from unnest(:sources::bigint[], :targets::bigint[], :gains::double precision[]) as pair (source_id, target_id, gain)
+join memories s on s.org_id = :org_id and s.memory_id = pair.source_id
+join memories t on t.org_id = :org_id and t.memory_id = pair.target_id and t.namespace_id = s.namespace_id
+order by pair.source_id, pair.target_id
+on conflict on constraint edges_pkey do update set weight = edges.weight + excluded.weight * (1 - edges.weight);

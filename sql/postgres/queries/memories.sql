@@ -194,3 +194,17 @@ from (
     from postings
     where org_id = :org_id and namespace_id = :namespace_id and term = any(:terms::integer[])
 ) holding;
+
+-- name: record_accesses
+-- Raise the access counts of recalled memories; rows are locked in order, so that two writers never deadlock.
+with locked as (
+    select memory_id
+    from memories
+    where org_id = :org_id and memory_id = any(:ids::bigint[])
+    order by memory_id
+    for no key update
+)
+update memories m
+set access_count = m.access_count + recalled.count, last_accessed_at = greatest(m.last_accessed_at, :now)
+from unnest(:ids::bigint[], :counts::bigint[]) as recalled (memory_id, count), locked
+where m.org_id = :org_id and m.memory_id = recalled.memory_id and locked.memory_id = m.memory_id;

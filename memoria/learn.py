@@ -1,0 +1,98 @@
+"""Learn from recalls after they were answered: what was recalled is fresh again, what came up together belongs together.
+
+Recalls are noted in memory and written in the background, at the latest a second later; a crash may lose that second of
+learning, never a memory.
+"""
+
+import asyncio
+import contextlib
+import logging
+from collections import Counter, deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import combinations
+from uuid import UUID
+
+import asyncpg
+
+from memoria import edges, memories
+from memoria.database import Connection, Database
+from memoria.errors import UnavailableError
+from memoria.vocabulary import CO_RETRIEVAL_GAIN, CO_RETRIEVAL_RESULTS
+
+FLUSH_SECONDS = 0.5
+MOST_WAITING = (
+    10_000  # recalls noted and not written; beyond it the oldest lesson is let go, not the memory of the process
+)
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """Note one answered recall: the ids of its results, best first."""
+
+    org_id: UUID
+    ids: tuple[int, ...]
+    at: datetime
+
+
+class RecallLearner:
+    """Take notes of recalls without delaying them, and write them in the background."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._waiting: deque[Recalled] = deque(maxlen=MOST_WAITING)
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        """Begin to write in the background; call it on the event loop that recalls run on."""
+        self._task = asyncio.get_running_loop().create_task(self._run(), name="recall-learner")
+
+    def note(self, recalled: Recalled) -> None:
+        """Remember one recall until it is written."""
+        if recalled.ids:
+            self._waiting.append(recalled)
+
+    async def flush(self) -> None:
+        """Write what is noted, one transaction a tenant. What cannot be written now is tried again later."""
+        notes = list(self._waiting)
+        self._waiting.clear()
+        by_tenant: dict[UUID, list[Recalled]] = {}
+        for note in notes:
+            by_tenant.setdefault(note.org_id, []).append(note)
+        for org_id, own in by_tenant.items():
+            try:
+                async with self._database.tenant(org_id) as connection:
+                    await write_recalls(connection, org_id, own)
+            except (UnavailableError, asyncpg.DeadlockDetectedError) as error:
+                log.warning("recalls wait to be written: %s", type(error).__name__)
+                self._waiting.extendleft(reversed(own))
+
+    async def close(self) -> None:
+        """Stop, and write what is noted."""
+        if self._task is not None:
+            self._task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._task
+        await self.flush()
+
+    async def _run(self) -> None:
+        while True:
+            await asyncio.sleep(FLUSH_SECONDS)
+            await self.flush()
+
+
+async def write_recalls(connection: Connection, org_id: UUID, recalls: Sequence[Recalled]) -> None:
+    """Raise access counts and times, and strengthen the CoRetrieval edges between the best results of each recall."""
+    accesses = Counter(memory_id for recalled in recalls for memory_id in recalled.ids)
+    now = max(recalled.at for recalled in recalls)
+    await memories.record_accesses(connection, org_id, accesses, now)
+    pairs = Counter(pair for recalled in recalls for pair in co_retrieved(recalled.ids))
+    await edges.strengthen_co_retrieval(connection, org_id, pairs, gain=CO_RETRIEVAL_GAIN, now=now)
+
+
+def co_retrieved(ids: Sequence[int]) -> Iterable[tuple[int, int]]:
+    """Pair the best results of one recall, each pair once, lower id first."""
+    return combinations(sorted(ids[:CO_RETRIEVAL_RESULTS]), 2)
