@@ -1,4 +1,4 @@
-"""Learn from recalls after they were answered: what was recalled is fresh again, what came up together belongs together.
+"""Learn from recalls once they are answered: what was recalled is fresh again, what came up together is joined.
 
 Recalls are noted in memory and written in the background, at the latest a second later; a crash may lose that second of
 learning, never a memory.
@@ -45,6 +45,7 @@ class RecallLearner:
         self._database = database
         self._waiting: deque[Recalled] = deque(maxlen=MOST_WAITING)
         self._task: asyncio.Task[None] | None = None
+        self._closing = asyncio.Event()
 
     def start(self) -> None:
         """Begin to write in the background; call it on the event loop that recalls run on."""
@@ -72,15 +73,15 @@ class RecallLearner:
 
     async def close(self) -> None:
         """Stop, and write what is noted."""
+        self._closing.set()
         if self._task is not None:
-            self._task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._task
+            await self._task
         await self.flush()
 
     async def _run(self) -> None:
-        while True:
-            await asyncio.sleep(FLUSH_SECONDS)
+        while not self._closing.is_set():
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._closing.wait(), FLUSH_SECONDS)
             await self.flush()
 
 
