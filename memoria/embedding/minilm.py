@@ -8,6 +8,9 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+# onnxruntime reports its use to its makers over the network, unless this is set before it is loaded.
+os.environ["ORT_DISABLE_TELEMETRY"] = "1"
+
 import numpy as np
 import onnxruntime
 from tokenizers import Encoding, Tokenizer

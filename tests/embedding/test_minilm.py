@@ -1,5 +1,6 @@
 import hashlib
 import math
+import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -163,6 +164,17 @@ def test_a_start_with_a_cached_graph_does_not_import_onnx(graph_cache: Path, min
         [sys.executable, "-c", program, str(graph_cache)], capture_output=True, text=True, check=True
     )
     assert answer.stdout.split() == ["False", "False"]
+
+
+def test_the_model_runs_without_reporting_to_anyone(graph_cache: Path, minilm: MiniLM, tmp_path: Path) -> None:
+    program = (
+        "import sys; from pathlib import Path; from memoria.embedding import MiniLM;"
+        "model = MiniLM.load(Path(sys.argv[1]), 1); model.encode(model.prepare(['one']))"
+    )
+    # Before it reports its use, onnxruntime keeps what it will send, and an id of the device, in the home folder.
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": os.pathsep.join(sys.path), "HOME": str(tmp_path)}
+    subprocess.run([sys.executable, "-c", program, str(graph_cache)], env=environment, check=True)
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.anyio
