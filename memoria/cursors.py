@@ -7,6 +7,7 @@ import json
 from typing import TypeVar
 
 from memoria.errors import InvalidInputError
+from memoria.identifiers import MAX_ID
 from memoria.vocabulary import MAX_PAGE_LIMIT
 
 FINGERPRINT_CHARACTERS = 12
@@ -30,11 +31,18 @@ def read_cursor(cursor: str | None, request: str, kind: type[Position]) -> Posit
         return None
     try:
         position, asked = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
-    except (binascii.Error, ValueError, TypeError) as error:
+    except (binascii.Error, ValueError, TypeError, RecursionError) as error:
         raise InvalidInputError("`cursor` is not one that this list gave.", field="cursor") from error
-    if type(position) is not kind or asked != request:
+    if type(position) is not kind or not _is_storable(position) or asked != request:
         raise InvalidInputError("`cursor` belongs to another question.", field="cursor")
     return position
+
+
+def _is_storable(position: int | str) -> bool:
+    """Say whether the database has such ids, ranks and names: a cursor passes through hands that may change it."""
+    if isinstance(position, int):
+        return 0 <= position <= MAX_ID
+    return position.isprintable()
 
 
 def check_limit(limit: int, most: int = MAX_PAGE_LIMIT) -> int:

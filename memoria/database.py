@@ -16,6 +16,10 @@ APPLICATION_ROLE = "memoria_app"
 ACQUIRE_TIMEOUT_SECONDS = 10.0
 STATEMENT_TIMEOUT_SECONDS = 60.0
 
+# How many candidates a search of the graph keeps, and that it goes on while the filter by tenant leaves too few: the
+# application sorts, so the order may be relaxed.
+GRAPH_SETTINGS = {"hnsw.ef_search": "100", "hnsw.iterative_scan": "relaxed_order"}
+
 # What asyncpg and the socket raise when the server is away, restarting or out of connections.
 CONNECTION_ERRORS = (
     OSError,
@@ -85,7 +89,7 @@ class Database:
                 command_timeout=STATEMENT_TIMEOUT_SECONDS,
                 init=_prepare_connection,
                 reset=_end_transaction,
-                server_settings={"role": APPLICATION_ROLE, "timezone": "UTC"},
+                server_settings={"role": APPLICATION_ROLE, "timezone": "UTC", **GRAPH_SETTINGS},
             )
         except (*CONNECTION_ERRORS, asyncpg.PostgresError) as error:
             raise UnavailableError(f"The database does not answer: {type(error).__name__}.") from error
@@ -123,6 +127,9 @@ class Database:
                     raise
                 await raw.execute(self._statements["commit"].sql)
         except CONNECTION_ERRORS as error:
+            # asyncpg calls a value that does not fit its parameter an InterfaceError too: that is our own mistake.
+            if isinstance(error, ValueError):
+                raise
             raise UnavailableError(f"The database does not answer: {type(error).__name__}.") from error
 
 

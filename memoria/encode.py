@@ -35,6 +35,9 @@ from memoria.vocabulary import (
 
 NEIGHBORS = 20  # stored memories that a new one is compared with
 
+Vectors = Mapping[tuple[str, ...], np.ndarray]
+"""The vectors (p, d) of each text, found by its passages: equal texts share them, whatever else differs."""
+
 
 class MovedError(Exception):
     """Say that another transaction has changed what this one was computed from: compute it again."""
@@ -122,18 +125,17 @@ def differing_fields(new: NewMemory, fields: MemoryFields, stored: Memory) -> tu
     return tuple(name for name, value in asked.items() if value != getattr(stored, name))
 
 
-async def embed_prepared(embedder: Embedder, items: Sequence[Prepared]) -> dict[bytes, np.ndarray]:
-    """Embed the passages of items and their parts together; returns vectors (p, d) by duplicate hash.
+async def embed_prepared(embedder: Embedder, items: Sequence[Prepared]) -> Vectors:
+    """Embed the passages of items and their parts together.
 
     Raises EmbedderUnavailableError. Hold no connection meanwhile.
     """
-    everything = [item for item in with_parts(items) if item.passages]
-    if not everything:
+    texts = list(dict.fromkeys(item.passages for item in with_parts(items) if item.passages))
+    if not texts:
         return {}
-    vectors = await embedder.embed([passage for item in everything for passage in item.passages])
-    ends = np.cumsum([len(item.passages) for item in everything])
-    parted = np.split(vectors, ends[:-1])
-    return {item.fields.duplicate_hash: part for item, part in zip(everything, parted, strict=True)}
+    vectors = await embedder.embed([passage for passages in texts for passage in passages])
+    ends = np.cumsum([len(passages) for passages in texts])
+    return dict(zip(texts, np.split(vectors, ends[:-1]), strict=True))
 
 
 async def find_stored(
@@ -157,10 +159,8 @@ class Encoder:
     now: datetime
     embedder_name: str
 
-    async def store(
-        self, namespace_name: str, items: Sequence[Prepared], vectors: Mapping[bytes, np.ndarray]
-    ) -> list[Stored]:
-        """Store items of one namespace in order; `vectors` holds the passages (p, d) of each duplicate hash.
+    async def store(self, namespace_name: str, items: Sequence[Prepared], vectors: Vectors) -> list[Stored]:
+        """Store items of one namespace in order.
 
         An item that equals a stored one (or an earlier one of the list) is a duplicate. Raises MovedError when
         another transaction has stored or deleted an equal memory meanwhile.
@@ -182,7 +182,10 @@ class Encoder:
                 fresh.setdefault(item.fields.duplicate_hash, item)
         new_ids = await self._insert(namespace, list(fresh.values()), vectors) if fresh else {}
         if known:
-            await memories.touch_memories(self.connection, self.org_id, list(known.values()), self.now)
+            expiries = {
+                known[key]: item.fields.expires_at for item in items if (key := item.fields.duplicate_hash) in known
+            }
+            await memories.touch_memories(self.connection, self.org_id, expiries, self.now)
         return self._answer(items, known, new_ids)
 
     def _answer(
@@ -192,8 +195,9 @@ class Encoder:
         seen: set[bytes] = set()
         for item in items:
             key = item.fields.duplicate_hash
-            part_ids = tuple(new_ids[part.fields.duplicate_hash] for part in item.parts if key in new_ids)
-            answers.append(Stored(known.get(key) or new_ids[key], key in known or key in seen, part_ids))
+            duplicate = key in known or key in seen
+            part_ids = () if duplicate else tuple(new_ids[part.fields.duplicate_hash] for part in item.parts)
+            answers.append(Stored(known.get(key) or new_ids[key], duplicate, part_ids))
             seen.add(key)
         return answers
 
@@ -202,25 +206,25 @@ class Encoder:
         namespace: Namespace,
         document_id: int,
         parts: Sequence[Prepared],
-        vectors: Mapping[bytes, np.ndarray],
-    ) -> None:
-        """Store the parts of a document that is there already (and whose earlier parts are gone)."""
-        await self._insert(namespace, parts, vectors, document_id)
+        vectors: Vectors,
+    ) -> list[int]:
+        """Store the parts of a document that is there already (and whose earlier parts are gone); returns their ids."""
+        return list((await self._insert(namespace, parts, vectors, document_id)).values())
 
     async def _insert(
         self,
         namespace: Namespace,
         fresh: Sequence[Prepared],
-        vectors: Mapping[bytes, np.ndarray],
+        vectors: Vectors,
         document_id: int | None = None,
     ) -> dict[bytes, int]:
         """Store memories that are not there, with everything that hangs on them; returns ids by duplicate hash."""
         everything = with_parts(fresh)
         embedded = [item for item in everything if item.passages]
-        if any(item.fields.duplicate_hash not in vectors for item in embedded):
+        if any(item.passages not in vectors for item in embedded):
             raise MovedError("a duplicate was deleted after it had been found")
         ids = {item.fields.duplicate_hash: self.ids.next() for item in everything}
-        documents = np.array([mean_direction(vectors[item.fields.duplicate_hash]) for item in embedded])
+        documents = np.array([mean_direction(vectors[item.passages]) for item in embedded])
         near = await self._compare(namespace, [ids[item.fields.duplicate_hash] for item in embedded], documents)
         nearest = {item.fields.duplicate_hash: found for item, found in zip(embedded, near, strict=True)}
         rows = [
@@ -288,18 +292,14 @@ class Encoder:
         namespace: Namespace,
         everything: Sequence[Prepared],
         ids: Mapping[bytes, int],
-        vectors: Mapping[bytes, np.ndarray],
+        vectors: Vectors,
     ) -> None:
         """Put memories into the lexical and the vector index."""
         terms = [
             postings.MemoryTerms(ids[item.fields.duplicate_hash], item.frequencies, item.length) for item in everything
         ]
         await postings.insert_postings(self.connection, self.org_id, namespace.id, terms)
-        passages = [
-            (ids[item.fields.duplicate_hash], vectors[item.fields.duplicate_hash])
-            for item in everything
-            if item.passages
-        ]
+        passages = [(ids[item.fields.duplicate_hash], vectors[item.passages]) for item in everything if item.passages]
         await embeddings.insert_embeddings(self.connection, self.org_id, namespace.id, passages)
 
     async def _link_in_time(

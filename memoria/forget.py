@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
+import asyncpg
+
 from memoria import embeddings, memories, namespaces, postings
 from memoria.database import Connection
 from memoria.errors import ConflictError
@@ -26,8 +28,8 @@ async def forget_visible(connection: Connection, principal: Principal, ids: Sequ
     for memory in found.values():
         if memory.part_of is not None and memory.part_of not in found:
             raise ConflictError("This is a part of a document: delete the document instead.", field="id")
-    await delete_everywhere(connection, principal.org_id, allowed)
-    return allowed
+    deleted = await delete_everywhere(connection, principal.org_id, allowed)
+    return [memory_id for memory_id in allowed if memory_id in deleted]
 
 
 async def forget_one(connection: Connection, principal: Principal, memory_id: int) -> None:
@@ -47,14 +49,18 @@ async def forget_matching(
         connection, principal.org_id, namespace.id, filters, INCLUDABLE, now, with_parts=False
     )
     ids = tuple(found.tolist())
-    if not dry_run:
-        await delete_everywhere(connection, principal.org_id, ids)
-    return ForgetResult(ids, dry_run)
+    if dry_run:
+        return ForgetResult(ids, dry_run)
+    deleted = await delete_everywhere(connection, principal.org_id, ids)
+    return ForgetResult(tuple(memory_id for memory_id in ids if memory_id in deleted), dry_run)
 
 
-async def delete_everywhere(connection: Connection, org_id: UUID, ids: Sequence[int]) -> None:
-    """Delete memories and their parts, everywhere; rows are locked in order, so that two deletions never deadlock."""
-    by_namespace = defaultdict(list)
+async def delete_everywhere(connection: Connection, org_id: UUID, ids: Sequence[int]) -> set[int]:
+    """Delete memories and their parts, everywhere, and return the ids of all that went.
+
+    Rows are locked in order, so that two deletions never deadlock; what the other deleted meanwhile is not returned.
+    """
+    by_namespace: dict[int, list[asyncpg.Record]] = defaultdict(list)
     for row in await memories.lock_deletable(connection, org_id, ids):
         by_namespace[row["namespace_id"]].append(row)
     for namespace_id, rows in sorted(by_namespace.items()):
@@ -71,3 +77,4 @@ async def delete_everywhere(connection: Connection, org_id: UUID, ids: Sequence[
             terms=-sum(row["term_count"] for row in rows),
             embeddings=-removed,
         )
+    return {row["memory_id"] for rows in by_namespace.values() for row in rows}

@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-import numpy as np
-
 from memoria import memories
 from memoria.database import Connection
 from memoria.embedding.port import Embedder
-from memoria.encode import Encoder, Prepared, Stored, differing_fields, find_stored, prepare
+from memoria.encode import Encoder, MovedError, Prepared, Stored, Vectors, differing_fields, find_stored, prepare
 from memoria.errors import MemoriaError
 from memoria.namespaces import resolve_namespace
 from memoria.records import Encoded, EncodeFailure, NewMemory, Principal
@@ -36,22 +34,30 @@ class Ingest:
         return sorted(groups.items())
 
     async def find_unknown(self, connection: Connection, org_id: UUID) -> list[Prepared]:
-        """List the items that are not stored yet, once each: those need vectors."""
-        unknown: dict[bytes, Prepared] = {}
+        """List the items that are not stored yet, of equal ones in a namespace the first: those need vectors."""
+        unknown: list[Prepared] = []
         for namespace, positions in self.by_namespace():
             items = [self.items[position][1] for position in positions]
-            stored = await find_stored(connection, org_id, namespace, items)
-            unknown |= {item.fields.duplicate_hash: item for item in items if item.fields.duplicate_hash not in stored}
-        return list(unknown.values())
+            known = set(await find_stored(connection, org_id, namespace, items))
+            for item in items:
+                if item.fields.duplicate_hash not in known:
+                    known.add(item.fields.duplicate_hash)
+                    unknown.append(item)
+        return unknown
 
-    async def store(self, encoder: Encoder, vectors: Mapping[bytes, np.ndarray]) -> tuple[Encoded | EncodeFailure, ...]:
-        """Store the batch in the caller's transaction and answer in the order sent."""
+    async def store(self, encoder: Encoder, vectors: Vectors) -> tuple[Encoded | EncodeFailure, ...]:
+        """Store the batch in the caller's transaction and answer in the order sent.
+
+        Raises MovedError when another transaction has stored or deleted an equal memory meanwhile.
+        """
         stored: dict[int, Stored] = {}
         for namespace, positions in self.by_namespace():
             answers = await encoder.store(namespace, [self.items[position][1] for position in positions], vectors)
             stored |= dict(zip(positions, answers, strict=True))
         ids = [answer.memory_id for answer in stored.values()]
         found = await memories.read_memories(encoder.connection, encoder.org_id, ids)
+        if not found.keys() >= set(ids):
+            raise MovedError("a duplicate was deleted after it had been found")
         outcomes: dict[int, Encoded | EncodeFailure] = dict(self.failures)
         for position, answer in stored.items():
             prepared, memory = self.items[position][1], found[answer.memory_id]

@@ -60,7 +60,7 @@ async def list_memories(connection: Connection, org_id: UUID, query: ListPlan, n
     found = await memories.read_memories(connection, org_id, page)
     more = len(rest) > query.limit
     return MemoryPage(
-        tuple(found[memory_id] for memory_id in page),
+        tuple(found[memory_id] for memory_id in page if memory_id in found),
         write_cursor(page[-1], query.request) if more else None,
         len(ids),
     )
@@ -84,6 +84,7 @@ async def list_neighbors(
     items = tuple(
         Neighbor(edge, ends[other], outgoing=edge.source_id == memory_id)
         for edge, other in zip(found, others, strict=True)
+        if other in ends
     )
     following = offset + len(found)
     return NeighborPage(items, write_cursor(following, request) if following < total else None, total)

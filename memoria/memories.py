@@ -1,7 +1,7 @@
 """Store memories: insert, read, filter, change and delete their rows."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -87,7 +87,7 @@ async def insert_memories(
 
 
 def _as_json(row: MemoryRow) -> dict[str, Any]:
-    fields = asdict(row.fields)
+    fields = {name: getattr(row.fields, name) for name in row.fields.__slots__}
     for name in ("content_hash", "duplicate_hash"):
         fields[name] = fields[name].hex()
     for name in ("occurred_at", "expires_at"):
@@ -108,9 +108,17 @@ async def find_duplicates(
     return {row["duplicate_hash"]: row["memory_id"] for row in rows}
 
 
-async def touch_memories(connection: Connection, org_id: UUID, ids: Sequence[int], now: datetime) -> None:
-    """Note that memories were sought again."""
-    await connection.execute("touch_memories", org_id=org_id, ids=sorted(ids), now=now)
+async def touch_memories(
+    connection: Connection, org_id: UUID, expiries: Mapping[int, datetime | None], now: datetime
+) -> None:
+    """Note that memories were sent again, each by id with the expiry that was asked for now.
+
+    One that had expired lives on until then: otherwise what was sent would be acknowledged and never recalled.
+    """
+    ids = sorted(expiries)
+    await connection.execute(
+        "touch_memories", org_id=org_id, ids=ids, expiries=[expiries[memory_id] for memory_id in ids], now=now
+    )
 
 
 async def record_accesses(connection: Connection, org_id: UUID, accesses: Mapping[int, int], now: datetime) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from memoria import edges, embeddings, memories, memory_events, namespaces, postings
 from memoria.database import Connection
 from memoria.embedding.port import Embedder
-from memoria.encode import NEIGHBORS, Encoder, Prepared, prepare, semantic_edges
+from memoria.encode import NEIGHBORS, Encoder, Prepared, Vectors, prepare, semantic_edges
 from memoria.errors import ConflictError, InvalidInputError
 from memoria.forget import delete_everywhere
 from memoria.memories import MemoryRow, memory_from_row, no_such_memory
@@ -70,7 +70,7 @@ def apply_patch(
     if memory.part_of is not None:
         raise ConflictError("This is a part of a document: edit the document instead.", field="id")
     new = replace(_as_new(memory), chunk=bool(part_ids), **_without_none(patch.changes))
-    keeps_past_expiry = new.expires_at == memory.expires_at
+    keeps_past_expiry = new.ttl_seconds is None and new.expires_at == memory.expires_at
     prepared = prepare(replace(new, expires_at=None) if keeps_past_expiry else new, now, embedder)
     if keeps_past_expiry:
         prepared = replace(prepared, fields=replace(prepared.fields, expires_at=memory.expires_at))
@@ -117,13 +117,10 @@ async def lock_visible(connection: Connection, principal: Principal, memory_id: 
     return row
 
 
-async def store_revision(
-    encoder: Encoder, principal: Principal, revision: Revision, vectors: Mapping[bytes, np.ndarray]
-) -> Memory:
+async def store_revision(encoder: Encoder, principal: Principal, revision: Revision, vectors: Vectors) -> Memory:
     """Write a memory's new version with its postings, vectors and neighbours, and remember the old one.
 
-    `vectors` holds the passages (p, d) of the new text (or of its parts) by duplicate hash. Raises ConflictError when
-    the memory has moved on since the revision was made, or when it now equals another memory.
+    Raises ConflictError when the memory has moved on since the revision was made, or when it now equals another one.
     """
     connection, org_id, now = encoder.connection, encoder.org_id, encoder.now
     base, prepared = revision.base, revision.prepared
@@ -157,7 +154,7 @@ async def _reindex(
     connection: Connection,
     row: asyncpg.Record,
     revision: Revision,
-    vectors: Mapping[bytes, np.ndarray],
+    vectors: Vectors,
     encoder: Encoder,
 ) -> None:
     """Replace what the old text left in the indexes, its parts, and the edges that were computed from it."""
@@ -172,11 +169,12 @@ async def _reindex(
         raise no_such_memory()
     terms = postings.MemoryTerms(memory_id, prepared.frequencies, prepared.length)
     await postings.insert_postings(connection, org_id, namespace_id, [terms])
-    passages = vectors[prepared.fields.duplicate_hash] if prepared.passages else np.empty((0, 0))
+    passages = vectors[prepared.passages] if prepared.passages else np.empty((0, 0))
     if prepared.passages and row["state"] == MemoryState.ACTIVE:
         await _join_nearest(encoder, namespace, memory_id, passages)
     if prepared.parts:
-        await encoder.add_parts(namespace, memory_id, prepared.parts, vectors)
+        part_ids = await encoder.add_parts(namespace, memory_id, prepared.parts, vectors)
+        await memories.set_state(connection, org_id, part_ids, MemoryState(row["state"]), encoder.now)
     inserted = await embeddings.insert_embeddings(connection, org_id, namespace_id, [(memory_id, passages)])
     await namespaces.grow_namespace(
         connection,

@@ -40,7 +40,8 @@ class Place:
 class Visibility:
     """Say which memories may be answered: those in `allowed` (None: all), without those in `hidden`.
 
-    `total` counts them.
+    Activation passes through what a filter leaves out, but not through what is hidden. `total` counts what may be
+    answered.
     """
 
     allowed: Ids | None
@@ -64,12 +65,12 @@ class Seeds:
 
 async def read_visibility(connection: Connection, place: Place) -> Visibility:
     """Find out which memories pass."""
+    hidden = await memories.list_hidden_ids(connection, place.org_id, place.namespace.id, place.now)
     if place.narrows:
         allowed = await memories.list_matching_ids(
             connection, place.org_id, place.namespace.id, place.filters, place.include, place.now
         )
-        return Visibility(allowed, np.empty(0, np.int64), len(allowed))
-    hidden = await memories.list_hidden_ids(connection, place.org_id, place.namespace.id, place.now)
+        return Visibility(allowed, np.setdiff1d(hidden, allowed), len(allowed))
     return Visibility(None, hidden, place.namespace.memory_count - len(hidden))
 
 

@@ -13,15 +13,15 @@ DEFAULT_PORTS = {"http": 80, "https": 443}
 def normalize_url(text: str, field: str = "url") -> str:
     """Add the scheme https if there is none, lower-case scheme and host, drop fragment, default port, final slash.
 
-    Raises InvalidInputError for what is no http(s) address with a host, or is longer than 2,048 characters.
+    Raises InvalidInputError for what is no http(s) address with a host, or exceeds 2,048 characters with its scheme.
     """
     candidate = text.strip()
+    if not SCHEME.match(candidate):
+        candidate = "https://" + candidate.removeprefix("//")
     if len(candidate) > MAX_URL_CHARACTERS:
         raise InvalidInputError(
             f"`{field}` is longer than {MAX_URL_CHARACTERS} characters.", field=field, limit=MAX_URL_CHARACTERS
         )
-    if not SCHEME.match(candidate):
-        candidate = "https://" + candidate.removeprefix("//")
     try:
         parts = urlsplit(candidate)
         port = parts.port

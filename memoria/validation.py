@@ -7,7 +7,7 @@ import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import TypeVar
 
@@ -24,6 +24,7 @@ from memoria.vocabulary import (
     MAX_CONTEXT_PAIRS,
     MAX_CONTEXT_VALUE_CHARACTERS,
     MAX_METADATA_BYTES,
+    MAX_METADATA_DEPTH,
     MAX_PROJECT_CHARACTERS,
     MAX_RELATED_URLS,
     MAX_TAG_CHARACTERS,
@@ -34,10 +35,10 @@ from memoria.vocabulary import (
 )
 
 SESSION_KEY = "session_id"  # the context pair that names a conversation
+ESCAPED_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")  # in JSON, where an escaped backslash may stand before u0000
 UNSTORABLE = re.compile("[\x00\ud800-\udfff]")  # NUL and lone surrogates: Postgres and UTF-8 have no place for them
 
 INCLUDABLE = ("archived", "quarantined", "expired")  # what recall and lists leave out unless asked
-FILTER_TIMES = ("created_after", "created_before", "occurred_after", "occurred_before")
 
 Word = TypeVar("Word", bound=StrEnum)
 
@@ -88,10 +89,15 @@ def check_share(value: float, field: str) -> float:
 
 
 def check_time(moment: datetime | None, field: str) -> datetime | None:
-    """Return a moment that names its time zone, or None."""
-    if moment is not None and moment.tzinfo is None:
+    """Return a moment that names its time zone, in UTC, or None."""
+    if moment is None:
+        return None
+    if moment.tzinfo is None:
         raise InvalidInputError(f"`{field}` must name its time zone, as in 2026-05-01T09:00:00Z.", field=field)
-    return moment
+    try:
+        return moment.astimezone(UTC)
+    except OverflowError as error:
+        raise InvalidInputError(f"`{field}` must lie within the years 1 to 9999 in UTC.", field=field) from error
 
 
 def check_tags(tags: Sequence[str], field: str = "tags") -> tuple[str, ...]:
@@ -117,17 +123,31 @@ def check_metadata(metadata: JsonObject | None) -> JsonObject | None:
     """Return metadata that JSON can say, within 16 KiB."""
     if metadata is None:
         return None
+    if not isinstance(metadata, Mapping) or _is_deep(metadata, MAX_METADATA_DEPTH):
+        raise InvalidInputError(
+            f"`metadata` must be a JSON object, nested at most {MAX_METADATA_DEPTH} deep.",
+            field="metadata",
+            limit=MAX_METADATA_DEPTH,
+        )
     try:
         text = json.dumps(metadata, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidInputError("`metadata` must be a JSON object.", field="metadata") from error
-    if "\\u0000" in text or UNSTORABLE.search(text):
+    if ESCAPED_NUL.search(text) or UNSTORABLE.search(text):
         raise InvalidInputError("`metadata` holds a NUL character or half a surrogate pair.", field="metadata")
     if len(text.encode("utf-8")) > MAX_METADATA_BYTES:
         raise InvalidInputError(
             f"`metadata` is larger than {MAX_METADATA_BYTES} bytes.", field="metadata", limit=MAX_METADATA_BYTES
         )
     return metadata
+
+
+def _is_deep(value: object, depth: int) -> bool:
+    """Say whether a JSON value is nested deeper than so many objects and arrays."""
+    children = value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()
+    if depth == 0:
+        return isinstance(value, Mapping | list | tuple)
+    return any(_is_deep(child, depth - 1) for child in children)
 
 
 def parse_type(text: str) -> MemoryType:
@@ -240,13 +260,15 @@ def check_include(include: Sequence[str]) -> tuple[str, ...]:
 
 def check_filters(filters: Filters) -> Filters:
     """Bring filters into the form that is stored, so that they match: URLs normalised, texts within their limits."""
-    for name in FILTER_TIMES:
-        check_time(getattr(filters, name), name)
     for name in ("salience_min", "salience_max"):
         if (value := getattr(filters, name)) is not None:
             check_share(value, name)
     return replace(
         filters,
+        created_after=check_time(filters.created_after, "created_after"),
+        created_before=check_time(filters.created_before, "created_before"),
+        occurred_after=check_time(filters.occurred_after, "occurred_after"),
+        occurred_before=check_time(filters.occurred_before, "occurred_before"),
         tags_any=check_tags(filters.tags_any, "tags_any"),
         tags_all=check_tags(filters.tags_all, "tags_all"),
         tags_none=check_tags(filters.tags_none, "tags_none"),

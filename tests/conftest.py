@@ -14,7 +14,7 @@ import redis
 from memoria.migrations import migrate
 from server.embedded import EmbeddedServers, postgres_binaries
 
-pytest_plugins = ["tests.people"]
+pytest_plugins = ["tests.people", "tests.tenants"]
 
 TEMPLATE_DATABASE = "memoria_template"
 SERVERS_FOLDER = pytest.StashKey[Path]()

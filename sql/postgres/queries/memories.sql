@@ -29,10 +29,19 @@ from memories
 where org_id = :org_id and namespace_id = :namespace_id and duplicate_hash = any(:hashes::bytea[]);
 
 -- name: touch_memories
--- Note that memories were sought again.
+-- Note that memories were sent again; one that had expired lives on until the expiry it was sent with. Parts follow.
 update memories
-set last_accessed_at = greatest(last_accessed_at, :now)
-where org_id = :org_id and memory_id = any(:ids::bigint[]);
+set last_accessed_at = greatest(memories.last_accessed_at, :now),
+    expires_at = case when memories.expires_at <= :now then sent.expires_at else memories.expires_at end
+from (
+    select again.memory_id, again.expires_at
+    from unnest(:ids::bigint[], :expiries::timestamptz[]) as again (memory_id, expires_at)
+    union all
+    select part.memory_id, again.expires_at
+    from unnest(:ids, :expiries) as again (memory_id, expires_at)
+    join memories part on part.org_id = :org_id and part.part_of = again.memory_id
+) sent
+where memories.org_id = :org_id and memories.memory_id = sent.memory_id;
 
 -- name: read_memories
 -- Read whole memories by id.
@@ -109,28 +118,28 @@ limit :limit;
 
 -- name: find_temporal_neighbors
 -- For each new memory find the one before and the one after it in its conversation: of the same session, or without
--- a session within the given minutes. Candidates are stored memories.
+-- a session within the given minutes. Candidates are stored memories; a document stands for its parts.
 select new.new_id, near.memory_id, near.session, near.occurred_at, near.is_earlier
 from unnest(:new_ids::bigint[], :sessions::text[], :occurred::timestamptz[])
     as new (new_id, session, occurred_at)
 cross join lateral (
     (select m.memory_id, m.session, m.occurred_at, true as is_earlier
      from memories m
-     where m.org_id = :org_id and m.namespace_id = :namespace_id and m.state = 'active'
+     where m.org_id = :org_id and m.namespace_id = :namespace_id and m.state = 'active' and m.part_of is null
        and m.session = new.session and m.occurred_at <= new.occurred_at
      order by m.occurred_at desc, m.memory_id desc
      limit 1)
     union all
     (select m.memory_id, m.session, m.occurred_at, false
      from memories m
-     where m.org_id = :org_id and m.namespace_id = :namespace_id and m.state = 'active'
+     where m.org_id = :org_id and m.namespace_id = :namespace_id and m.state = 'active' and m.part_of is null
        and m.session = new.session and m.occurred_at > new.occurred_at
      order by m.occurred_at, m.memory_id
      limit 1)
     union all
     (select m.memory_id, m.session, m.occurred_at, true
      from memories m
-     where m.org_id = :org_id and m.namespace_id = :namespace_id and m.state = 'active'
+     where m.org_id = :org_id and m.namespace_id = :namespace_id and m.state = 'active' and m.part_of is null
        and new.session is null and m.session is null
        and m.occurred_at between new.occurred_at - make_interval(mins => :minutes) and new.occurred_at
      order by m.occurred_at desc, m.memory_id desc
