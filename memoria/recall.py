@@ -14,7 +14,7 @@ from memoria.database import Connection
 from memoria.errors import InvalidInputError
 from memoria.intents import author_of, intent_of, named_authors
 from memoria.records import Hit, Memory, PathStep, Principal, Recall, RecallRequest
-from memoria.scoring import Candidates, Factors, factors
+from memoria.scoring import Candidates, Factors, factors, idle_days
 from memoria.seeding import Place, Seeds, Visibility, find_seeds, read_visibility
 from memoria.spreading import (
     EDGE_TYPES,
@@ -43,8 +43,6 @@ from memoria.vocabulary import (
     Scope,
     Tier,
 )
-
-SECONDS_A_DAY = 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +170,7 @@ async def _score(
     lit = np.array([strength for _, strength in pairs], np.float64)
     if plan.request.spreading:
         lit = lift_conversations(lit, [row["session"] for row in rows])
-    weighed = factors(_candidates(rows, lit, plan.query, place.now), plan.intent)
+    weighed = factors(_candidates(rows, lit, plan.query, _viewpoint(plan, place.now)), plan.intent)
     page_boost = np.array([_page_boost(row, plan.url) for row in rows], np.float64)
     scores = weighed.score() * page_boost
     return Scored(rows, scores, np.argsort(-scores, kind="stable"), weighed, page_boost, activation, lit)
@@ -184,14 +182,14 @@ def _candidates(
     def column(name: str) -> npt.NDArray[np.float64]:
         return np.array([row[name] for row in rows], np.float64)
 
-    idle = [(now - row["last_accessed_at"]).total_seconds() / SECONDS_A_DAY for row in rows]
+    idle = [idle_days(now, row["occurred_at"], row["created_at"], row["last_accessed_at"]) for row in rows]
     authors = [author_of(row["opening"], row["context"]) for row in rows]
     superseded = [row["state"] == MemoryState.SUPERSEDED for row in rows]
     return Candidates(
         activation=activation,
         salience=column("salience"),
         utility=column("utility"),
-        idle_days=np.maximum(np.array(idle, np.float64), 0.0),
+        idle_days=np.array(idle, np.float64),
         term_counts=column("term_count"),
         tiers=[Tier(row["tier"]) for row in rows],
         recalls=column("access_count"),
@@ -201,6 +199,12 @@ def _candidates(
         contradicted=np.zeros(len(rows), np.bool_),
         dampening=np.ones(len(rows)),
     )
+
+
+def _viewpoint(plan: Plan, now: datetime) -> datetime:
+    """Return the moment a recall looks back from: a question about the time before a day is asked as of that day."""
+    before = plan.request.filters.occurred_before
+    return now if before is None else min(now, before)
 
 
 def _page_boost(row: asyncpg.Record, url: str | None) -> float:

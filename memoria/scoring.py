@@ -6,6 +6,7 @@ dampening`. Each exponent is a named constant; a neutral memory has 1 for each f
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from datetime import datetime, timedelta
 
 import numpy as np
 import numpy.typing as npt
@@ -122,6 +123,15 @@ def recency(idle_days: Floats, tiers: Sequence[Tier], intent: Intent) -> Floats:
     freshness = 1.0 / (1.0 + np.maximum(idle_days, 0.0) / half_lives)
     weighed: Floats = freshness ** (RECENCY_EXPONENT * INTENT_RECENCY[intent])
     return weighed
+
+
+def idle_days(now: datetime, occurred_at: datetime, created_at: datetime, last_accessed_at: datetime) -> float:
+    """Count the days since a memory was last used; one never used since it was stored counts from when it happened.
+
+    `now` is the moment that the recall looks back from; what is later counts as 0.
+    """
+    last_used = last_accessed_at if last_accessed_at > created_at else min(occurred_at, last_accessed_at)
+    return max((now - last_used) / timedelta(days=1), 0.0)
 
 
 def tier_boost(tiers: Sequence[Tier], intent: Intent) -> Floats:

@@ -60,8 +60,8 @@ for update of m;
 
 -- name: read_scoring_fields
 -- Read what the score of a candidate is made of.
-select memory_id, tier, state, salience, utility, access_count, useful_count, last_accessed_at, url, site, session,
-       part_of, term_count, context, left(content, 48) as opening
+select memory_id, tier, state, salience, utility, access_count, useful_count, occurred_at, created_at,
+       last_accessed_at, url, site, session, part_of, term_count, context, left(content, 48) as opening
 from memories
 where org_id = :org_id and namespace_id = :namespace_id and memory_id = any(:ids::bigint[]);
 
