@@ -9,10 +9,9 @@ pytestmark = pytest.mark.anyio
 
 WITHOUT_TENANT = {"schema_migrations"}
 # Read before the tenant is known, as a role that may read these tables and nothing else.
-LOOKUPS = {
-    name: "memoria_lookup"
-    for name in ("find_api_key", "find_organization", "find_unindexed_namespaces", "find_outlived_answers")
-}
+LOOKUPS = dict.fromkeys(
+    ("find_api_key", "find_organization", "find_unindexed_namespaces", "find_outlived_answers"), "memoria_lookup"
+)
 # They find a tenant, or keep a secret or an address unique among all tenants.
 INDEXES_ACROSS_TENANTS = {
     "organizations_own_namespace_key",
