@@ -182,6 +182,10 @@ class Engine:
         self._learner.note(Recalled(principal.org_id, used, self._clock()))
         return context
 
+    async def write_lessons(self) -> None:
+        """Write now what recalls have taught; else it is written within a second."""
+        await self._learner.flush()
+
     async def search(self, principal: Principal, request: SearchRequest) -> SearchPage:
         """Rank by words and meaning, page by page, without spreading or learning."""
         namespaces.require_scope(principal, Scope.READ)
