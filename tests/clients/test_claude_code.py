@@ -1,12 +1,13 @@
-"""Claude Code connects with the line that the documentation gives. No model is called."""
+"""Claude Code connects with the lines that the guide gives. No model is called."""
 
 import os
+import re
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.clients.installing import npm_package
+from tests.clients.installing import ROOT, npm_package
 from tests.live_server import Person
 
 pytestmark = pytest.mark.clients
@@ -16,29 +17,25 @@ QUIET = {
     "DISABLE_TELEMETRY": "1",
     "DISABLE_AUTOUPDATER": "1",
 }
+(LINES,) = re.findall(r"^```bash\n(claude .*?)^```$", (ROOT / "docs" / "mcp.md").read_text(), re.MULTILINE | re.DOTALL)
 
 
-def _claude(home: Path, *arguments: str) -> str:
-    program = npm_package("@anthropic-ai/claude-code") / ".bin" / "claude"
-    environment = {"PATH": os.environ["PATH"], "HOME": str(home), **QUIET}
+def _status(home: Path, url: str, key: str) -> str:
+    """Run the lines of the guide as somebody who has never used the client; return the server's status."""
+    program = npm_package("@anthropic-ai/claude-code") / ".bin"
+    variables = {"MEMORIA_URL": url, "MEMORIA_KEY": key, "HOME": str(home), **QUIET}
+    environment = variables | {"PATH": f"{program}{os.pathsep}{os.environ['PATH']}"}
     done = subprocess.run(
-        [str(program), "mcp", *arguments], env=environment, cwd=home, capture_output=True, text=True, timeout=120
+        ["bash", "-euc", LINES], env=environment, cwd=home, capture_output=True, text=True, timeout=120
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+    (line,) = [line for line in done.stdout.splitlines() if line.startswith(f"memoria: {url}/v1/mcp")]
+    return line.rpartition(" - ")[2]
 
 
 def test_claude_code_connects(server_url: str, alice: Person, tmp_path: Path) -> None:
-    url = f"{server_url}/v1/mcp"
-    bearer = f"Authorization: Bearer {alice.key}"
-    _claude(tmp_path, "add", "--transport", "http", "memoria", url, "--header", bearer)
-    (line,) = [line for line in _claude(tmp_path, "list").splitlines() if line.startswith("memoria:")]
-    assert url in line
-    assert line.endswith("Connected")
+    assert _status(tmp_path, server_url, alice.key) == "✔ Connected"
 
 
 def test_claude_code_is_refused_without_a_good_key(server_url: str, tmp_path: Path) -> None:
-    _claude(
-        tmp_path, "add", "--transport", "http", "memoria", f"{server_url}/v1/mcp", "--header", "Authorization: Bearer x"
-    )
-    assert "Connected" not in _claude(tmp_path, "list")
+    assert "Connected" not in _status(tmp_path, server_url, "mem_dev_unknown")
