@@ -104,13 +104,18 @@ def pack_pieces(pieces: Sequence[tuple[Span, int]], max_tokens: int) -> list[Spa
     return spans
 
 
-def split_passages(text: str, offsets: Sequence[Span], max_tokens: int) -> list[str]:
+def split_passages(
+    text: str, offsets: Sequence[Span], max_tokens: int, count_tokens: Callable[[str], int]
+) -> list[str]:
     """Cut a text into overlapping windows of the embedder's tokens; a text that fits is one passage.
 
-    `offsets` are the character spans of the text's tokens. Every token is in at least one passage.
+    `offsets` are the character spans of the text's tokens. Every token is in at least one passage. A window that
+    begins inside a word may have more tokens than it had in the whole; such a one is halved.
     """
     if len(offsets) <= max_tokens:
         return [text]
     starts = range(0, len(offsets) - PASSAGE_OVERLAP_TOKENS, max_tokens - PASSAGE_OVERLAP_TOKENS)
     windows = [offsets[start : start + max_tokens] for start in starts]
-    return [text[window[0][0] : window[-1][1]] for window in windows]
+    spans = [(window[0][0], window[-1][1]) for window in windows]
+    pieces = [piece for span in spans for piece in split_evenly(text, span, max_tokens, count_tokens)]
+    return [text[start:end] for start, end in pieces]

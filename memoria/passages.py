@@ -12,7 +12,7 @@ SMALLEST_NORM = 1e-12  # passages that cancel out have no direction: do not divi
 
 def passages_of(embedder: Embedder, text: str) -> list[str]:
     """Cut a text into passages that fit the embedder's window; a short one is its own only passage."""
-    return split_passages(text, embedder.token_offsets(text), embedder.max_tokens)
+    return split_passages(text, embedder.token_offsets(text), embedder.max_tokens, embedder.count_tokens)
 
 
 def mean_direction(vectors: np.ndarray) -> np.ndarray:
