@@ -1,12 +1,15 @@
 """Each tool does its work, says what is wrong, and keeps to its tenant."""
 
+import json
+from dataclasses import replace
 from typing import Any
 
 import httpx
 import pytest
 
 from accounts.organizations import RateLimit
-from server.mcp_tools import TOOLS
+from memoria.errors import MemoriaError, UnavailableError
+from server.mcp_tools import TOOLS, ToolCall
 from tests.live_server import Person, open_people
 from tests.server.mcp.calling import Caller, ToolRefusedError
 
@@ -268,3 +271,40 @@ async def test_a_flood_is_answered_with_429(mcp_url: str, postgres_url: str, htt
     response = await flooding.post(message)
     assert response.json()["code"] == "RATE_LIMIT_EXCEEDED"
     assert int(response.headers["retry-after"]) >= 1
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "waits"),
+    [
+        (UnavailableError("The database does not answer."), "UNAVAILABLE", True),
+        (MemoriaError("secret of the engine"), "INTERNAL", False),
+        (RuntimeError("secret of the code"), "INTERNAL", False),
+    ],
+)
+async def test_a_failure_of_ours_is_told_without_its_text(
+    as_alice: Caller, monkeypatch: pytest.MonkeyPatch, error: Exception, code: str, waits: bool
+) -> None:
+    async def fail(call: ToolCall) -> dict[str, Any]:
+        raise error
+
+    monkeypatch.setitem(TOOLS, "health", replace(TOOLS["health"], run=fail))
+    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "health"}}
+    response = await as_alice.post(message)
+    assert response.status_code == 200
+    assert "secret" not in response.text
+    body = json.loads(response.json()["result"]["content"][0]["text"])
+    assert body["code"] == code
+    assert ("retry_after_seconds" in body) == waits
+    if code == "INTERNAL":
+        assert body["request_id"] == response.headers["x-request-id"]
+
+
+async def test_another_tenants_cursor_opens_nothing(as_alice: Caller, as_charlie: Caller) -> None:
+    await as_alice.call("batch_encode", {"memories": [{"content": f"Fact {number}: 2pm."} for number in range(3)]})
+    page = await as_alice.call("list_memories", {"limit": 1})
+    try:
+        stolen = await as_charlie.call("list_memories", {"limit": 1, "cursor": page["next_cursor"]})
+    except ToolRefusedError as refused:
+        assert refused.body["code"] == "INVALID_INPUT"
+    else:
+        assert (stolen["items"], stolen["total"]) == ([], 0)
