@@ -95,7 +95,9 @@ class McpEndpoint:
         host, origin = _host_of(f"//{headers.get('host', '')}"), headers.get("origin")
         own = {host} if "*" in self._hosts else self._hosts
         if host is None or host not in own:
-            raise ForbiddenError("The service does not go by this name.")
+            raise ForbiddenError(
+                "The service does not go by this host name; its operator lists them in MEMORIA_ALLOWED_HOSTS."
+            )
         if origin is not None and _host_of(origin) not in own:
             raise ForbiddenError("Pages of this origin may not call the service.")
 
