@@ -1,0 +1,149 @@
+"""The OpenAPI document is valid and says what the service does: no answer that it does not declare, no fault."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from openapi_spec_validator import validate
+from schemathesis.checks import not_a_server_error
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+
+from server.app import create_app
+from server.openapi import describe_api
+from server.routes import OPERATIONS
+from tests.live_server import Person, open_people, serving, settings_for_tests
+
+DOCUMENT = describe_api(OPERATIONS, "http://127.0.0.1:8080")
+SCHEMA = schemathesis.openapi.from_dict(DOCUMENT)
+LABELS = [(method, path) for path, methods in DOCUMENT["paths"].items() for method in methods]
+MODES = (schemathesis.GenerationMode.POSITIVE, schemathesis.GenerationMode.NEGATIVE)
+CASES_OF_EACH = 11  # with 23 operations and two modes, somewhat more than 500
+CHECKS = [
+    not_a_server_error,
+    status_code_conformance,
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Be a running server and what is known of it: whom to call as, and the ids of memories that are there."""
+
+    url: str
+    person: Person
+    memory_ids: tuple[str, ...]
+
+
+@pytest.fixture(scope="session")
+def target(postgres_url: str, redis_url: str) -> Iterator[Target]:
+    """A running server with a few memories."""
+    with serving(create_app(settings_for_tests(postgres_url, redis_url))) as url:
+        person = open_people(postgres_url).alice
+        memories = [{"content": f"note {number}"} for number in range(5)]
+        answer = httpx.post(f"{url}/v1/memories/batch", json={"memories": memories}, headers=person.headers)
+        yield Target(url, person, tuple(answer.json()["ids"]))
+
+
+def explore(target: Target, method: str, path: str, mode: schemathesis.GenerationMode, cases: int) -> None:
+    """Send generated requests, half of them about a memory that is there, and check every answer."""
+    operation = SCHEMA[path][method.upper()]
+
+    @settings(
+        max_examples=cases,
+        deadline=None,
+        database=None,
+        derandomize=cases == CASES_OF_EACH,
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(case=operation.as_strategy(generation_mode=mode), memory_id=st.sampled_from((None, *target.memory_ids)))
+    def send(case: schemathesis.Case, memory_id: str | None) -> None:
+        if memory_id is not None and "id" in (case.path_parameters or {}):
+            case.path_parameters["id"] = memory_id
+        case.call_and_validate(base_url=target.url, headers=target.person.headers, checks=CHECKS)
+
+    send()
+
+
+def possible_modes(method: str, path: str) -> list[schemathesis.GenerationMode]:
+    """What takes nothing cannot be asked wrongly."""
+    described = DOCUMENT["paths"][path][method]
+    takes_something = described.get("parameters") or described.get("requestBody")
+    return list(MODES) if takes_something else [schemathesis.GenerationMode.POSITIVE]
+
+
+GENERATED = [(method, path, mode) for method, path in LABELS for mode in possible_modes(method, path)]
+
+
+@pytest.mark.parametrize(("method", "path", "mode"), GENERATED)
+def test_generated_requests_get_declared_answers(
+    target: Target, method: str, path: str, mode: schemathesis.GenerationMode
+) -> None:
+    explore(target, method, path, mode, CASES_OF_EACH)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("method", "path", "mode"), GENERATED)
+def test_thousands_of_generated_requests_get_declared_answers(
+    target: Target, method: str, path: str, mode: schemathesis.GenerationMode
+) -> None:
+    explore(target, method, path, mode, 10 * CASES_OF_EACH)
+
+
+def test_the_document_is_valid_and_is_the_one_that_is_served(target: Target) -> None:
+    served = httpx.get(f"{target.url}/v1/openapi.json").json()
+    validate(served)
+    assert served["openapi"].startswith("3.1")
+    assert served["paths"] == DOCUMENT["paths"]
+
+
+def test_every_operation_is_documented_once() -> None:
+    documented = [described["operationId"] for methods in DOCUMENT["paths"].values() for described in methods.values()]
+    assert len(documented) == len(set(documented))
+    assert {operation.name for operation in OPERATIONS} < set(documented)
+
+
+@pytest.mark.parametrize(
+    "word", ["redactions", "quarantine", "requery", "intervention", "context_mode", "reveal", "prune", "export", "import"]
+)
+def test_what_is_not_served_is_not_documented(word: str) -> None:
+    def names(value: Any) -> Iterator[str]:
+        if isinstance(value, dict):
+            for key, item in value.items():
+                yield key
+                yield from names(item)
+        elif isinstance(value, list):
+            for item in value:
+                yield from names(item)
+
+    assert word not in {part for name in names(DOCUMENT) for part in name.split("/")}
+
+
+@pytest.mark.parametrize("field", ["at", "reveal", "at_time"])
+def test_a_field_that_is_not_served_is_refused(target: Target, field: str) -> None:
+    body = {"query": "x", field: True}
+    answer = httpx.post(f"{target.url}/v1/memories/recall", json=body, headers=target.person.headers)
+    assert answer.status_code == 422
+    assert answer.json()["details"]["field"] == field
+
+
+def test_the_page_loads_nothing_from_elsewhere(target: Target) -> None:
+    page = httpx.get(f"{target.url}/v1/docs")
+    assert page.headers["content-type"].startswith("text/html")
+    assert "default-src 'none'" in page.headers["content-security-policy"]
+    assert "unsafe-eval" not in page.headers["content-security-policy"]
+    assert "http" not in page.text
+    for file in ("swagger-ui-bundle.js", "swagger-ui.css", "docs.js"):
+        assert f"/v1/docs/{file}" in page.text
+        assert httpx.get(f"{target.url}/v1/docs/{file}").status_code == 200
