@@ -18,7 +18,7 @@ def configure_logging(level: str) -> None:
             structlog.processors.JSONRenderer(),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(level.upper()),
-        logger_factory=structlog.WriteLoggerFactory(sys.stdout),
+        logger_factory=structlog.WriteLoggerFactory(),
         cache_logger_on_first_use=False,
     )
     handler = logging.StreamHandler(sys.stdout)

@@ -4,11 +4,12 @@ from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from typing import Any
 
-from pydantic import BaseModel
+from pydantic import BaseModel, TypeAdapter
 from pydantic.json_schema import JsonSchemaMode, models_json_schema
 
 from server.operations import Operation
 from server.problems import Problem
+from server.wire.fields import Namespace
 from server.wire.responses import HealthOut, ReadyOut
 
 Json = dict[str, Any]
@@ -122,7 +123,8 @@ def _parameters(operation: Operation) -> list[Json]:
 
 
 def _namespace_header() -> Json:
-    return _header("x-memoria-namespace", "The namespace, where the request itself names none.")
+    form = TypeAdapter(Namespace).json_schema()
+    return _header("x-memoria-namespace", "The namespace, where the request itself names none.", **form)
 
 
 def _id_parameter() -> Json:

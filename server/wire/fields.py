@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
-from memoria.vocabulary import MemoryState, MemoryType, Source, Tier
+from memoria.vocabulary import MAX_NAMESPACE_CHARACTERS, MemoryState, MemoryType, Source, Tier
 
 RFC_3339 = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?(?P<offset>[Zz]|[+-]\d\d:\d\d)?", re.ASCII)
 MAX_TTL_SECONDS = 100 * 366 * 24 * 3600
@@ -129,6 +129,20 @@ HIDDEN_STATES = ("Archived", "Quarantined", "Superseded", "Expired")
 
 Text = Annotated[str, AfterValidator(check_text)]
 Name = Annotated[str, Field(min_length=1), AfterValidator(check_text)]
+# The engine says what is wrong with a namespace; the schema only describes it.
+Namespace = Annotated[
+    str,
+    Field(min_length=1),
+    AfterValidator(check_text),
+    WithJsonSchema(
+        {
+            "type": "string",
+            "minLength": 1,
+            "maxLength": MAX_NAMESPACE_CHARACTERS,
+            "pattern": "^[A-Za-z0-9][A-Za-z0-9._~:/@+-]*$",
+        }
+    ),
+]
 Share = Annotated[float, Field(ge=0, le=1)]
 Whole = Annotated[int, BeforeValidator(_parse_whole), WithJsonSchema({"type": "integer"})]
 Moment = Annotated[datetime, BeforeValidator(parse_moment), WithJsonSchema({"type": "string", "format": "date-time"})]

@@ -11,7 +11,7 @@ from server.wire.fields import (
     Body,
     HiddenState,
     Moment,
-    Name,
+    Namespace,
     Pairs,
     Share,
     States,
@@ -83,7 +83,7 @@ class PageQuery(Body):
 class NamespaceQuery(Body):
     """Choose a namespace; without one the header, the key's default or the organization's own applies."""
 
-    namespace: Name | None = None
+    namespace: Namespace | None = None
 
 
 class ListQuery(FiltersBody, PageQuery, NamespaceQuery):

@@ -18,7 +18,25 @@ MAX_ERRORS_TOLD = 10
 MAX_TOLD_CHARACTERS = 100
 CONTEXT_PARAMETER = re.compile(r"context\[(?P<key>.+)\]", re.DOTALL)
 NUMBER = re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,15})?")
-MESSAGES = {"extra_forbidden": "is not a known field", "missing": "is required"}
+MESSAGES = {
+    "extra_forbidden": "is not a known field",
+    "missing": "is required",
+    "string_type": "must be a string",
+    "int_type": "must be a whole number",
+    "float_type": "must be a number",
+    "finite_number": "must be a finite number",
+    "bool_type": "must be true or false",
+    "list_type": "must be a list",
+    "dict_type": "must be an object",
+    "model_type": "must be an object",
+    "model_attributes_type": "must be an object",
+    "greater_than_equal": "must be at least {ge}",
+    "less_than_equal": "must be at most {le}",
+    "too_short": "must have at least {min_length}",
+    "too_long": "may have at most {max_length}",
+    "string_too_short": "must have at least {min_length} character",
+    "string_too_long": "may have at most {max_length} characters",
+}
 
 
 def parse_json(body: bytes) -> Any:
@@ -81,7 +99,8 @@ def _tell(detail: ErrorDetails, at: str) -> tuple[str, str]:
     # Parts that are no field names come from unions and validators.
     names = [str(part) for part in detail["loc"] if not (isinstance(part, str) and "[" in part)]
     field = ".".join([at, *names] if at else names)
-    message = MESSAGES.get(detail["type"], detail["msg"].removeprefix("Value error, "))
+    known = MESSAGES.get(detail["type"])
+    message = known.format(**detail.get("ctx", {})) if known else detail["msg"].removeprefix("Value error, ")
     return _shorten(field), message
 
 

@@ -155,7 +155,7 @@ def render_search_hit(hit: SearchHit) -> SearchHitOut:
 def render_history_entry(entry: HistoryEntry) -> HistoryEntryOut:
     """Show an event of a memory's life."""
     return HistoryEntryOut.model_construct(
-        event=entry.event,
+        event=pascal(entry.event),
         version=entry.version,
         at=entry.at,
         key_id=None if entry.key_id is None else str(entry.key_id),

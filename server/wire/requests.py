@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Annotated, Any
 
-from pydantic import Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from memoria.errors import InvalidInputError
 from memoria.records import ContextRequest, Filters, MemoryPatch, NewMemory, RecallRequest, SearchRequest
@@ -30,6 +30,7 @@ from server.wire.fields import (
     JsonDocument,
     Moment,
     Name,
+    Namespace,
     NewType,
     Pairs,
     SearchSort,
@@ -41,6 +42,7 @@ from server.wire.filters import FiltersBody
 
 MAX_TOKEN_BUDGET = 1_000_000
 TokenBudget = Annotated[Whole, Field(ge=1, le=MAX_TOKEN_BUDGET)]
+QUERY_OR_URL = ConfigDict(json_schema_extra={"anyOf": [{"required": ["query"]}, {"required": ["url"]}]})
 Ttl = Annotated[Whole, Field(ge=1, le=MAX_TTL_SECONDS)]
 
 
@@ -68,9 +70,9 @@ class MemoryFields(Body):
 class EncodeBody(MemoryFields):
     """Store one memory."""
 
-    content: Annotated[Text, Field(description="1 character to 64 KiB of UTF-8.", min_length=1)]
+    content: Annotated[Name, Field(description="1 character to 64 KiB of UTF-8.")]
     type: NewType = "Episodic"
-    namespace: Name | None = None
+    namespace: Namespace | None = None
     confidence: Share = DEFAULT_CONFIDENCE
     tags: Annotated[list[Text], Field(max_length=MAX_TAGS)] = Field(default_factory=list)
     related_urls: Annotated[list[Text], Field(max_length=MAX_RELATED_URLS)] = Field(default_factory=list)
@@ -107,7 +109,7 @@ class EncodeBody(MemoryFields):
 class PatchBody(MemoryFields):
     """Change the fields that are named; null clears an optional one."""
 
-    content: Annotated[Text, Field(min_length=1)] = Field(default_factory=_absent)
+    content: Name = Field(default_factory=_absent)
     type: NewType = Field(default_factory=_absent)
     confidence: Share = Field(default_factory=_absent)
     tags: Annotated[list[Text], Field(max_length=MAX_TAGS)] = Field(default_factory=_absent)
@@ -127,8 +129,10 @@ class PatchBody(MemoryFields):
 class RecallBody(Body):
     """Ask for what a query, or a page, brings to mind."""
 
+    model_config = QUERY_OR_URL
+
     query: Text | None = None
-    namespace: Name | None = None
+    namespace: Namespace | None = None
     token_budget: TokenBudget | None = None
     limit: Annotated[Whole, Field(ge=1, le=MAX_RECALL_LIMIT)] = 10
     filters: FiltersBody = FiltersBody()
@@ -170,8 +174,10 @@ class RecallBatchBody(Body):
 class ContextBody(Body):
     """Ask for a text block that is ready to stand in a prompt."""
 
+    model_config = QUERY_OR_URL
+
     query: Text | None = None
-    namespace: Name | None = None
+    namespace: Namespace | None = None
     token_budget: TokenBudget = 4096
     url: Text | None = None
     project: Text | None = None
@@ -199,7 +205,7 @@ class SearchBody(Body):
     """Ask for a ranked page; it spreads no activation and leaves no trace."""
 
     query: Text = ""
-    namespace: Name | None = None
+    namespace: Namespace | None = None
     filters: FiltersBody = FiltersBody()
     project: Text | None = None
     include: list[HiddenState] = Field(default_factory=list)
@@ -224,7 +230,7 @@ class BatchBody(Body):
     """Store several memories: all or none, or each on its own with `atomic` false."""
 
     memories: Annotated[list[EncodeBody], Field(min_length=1, max_length=MAX_BATCH_MEMORIES)]
-    namespace: Annotated[Name | None, Field(description="For the memories that name none.")] = None
+    namespace: Annotated[Namespace | None, Field(description="For the memories that name none.")] = None
     atomic: bool = True
 
 
@@ -237,9 +243,11 @@ class LooseBatchBody(BatchBody):
 class ForgetBody(Body):
     """Delete the memories that are named, or all that match; `dry_run` only says which."""
 
+    model_config = ConfigDict(json_schema_extra={"oneOf": [{"required": ["ids"]}, {"required": ["filters"]}]})
+
     ids: Annotated[list[Text], Field(min_length=1, max_length=MAX_FORGET_IDS)] | None = None
     filters: FiltersBody | None = None
-    namespace: Name | None = None
+    namespace: Namespace | None = None
     dry_run: bool = False
 
     @model_validator(mode="after")
@@ -258,13 +266,13 @@ class DeleteByContextBody(Body):
 
     key: Name
     value: Text
-    namespace: Name | None = None
+    namespace: Namespace | None = None
 
 
 class ChunkBody(Body):
     """Cut a text; nothing is stored."""
 
-    content: Annotated[Text, Field(min_length=1)]
+    content: Name
     max_tokens: Annotated[Whole, Field(ge=1, le=8192)] = CHUNK_TOKENS
 
 

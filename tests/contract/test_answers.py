@@ -1,0 +1,94 @@
+"""The fields of each answer are a promise: a golden file shows them, and a change must be meant."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.people import Person
+
+pytestmark = pytest.mark.anyio
+
+GOLDEN = Path(__file__).parent / "golden"
+MEMORY = {
+    "content": "We deploy on Fridays after 2pm because of the outage in May",
+    "type": "Semantic",
+    "namespace": "golden",
+    "salience": 0.7,
+    "title": "Deploy day",
+    "tags": ["ops", "deploy"],
+    "category": "preference",
+    "source": "human",
+    "url": "HTTPS://www.Example.com/runbook/#deploy",
+    "related_urls": ["https://example.com/outage"],
+    "project": "shop",
+    "context": {"user_id": "john-123"},
+    "metadata": {"reviewed": True, "by": ["ada"]},
+    "occurred_at": "2026-05-01T09:30:00+02:00",
+}
+# What differs from run to run is shown by its kind.
+CHANGING = {
+    "id": "<id>",
+    "recall_id": "<recall id>",
+    "key_id": "<key id>",
+    "created_at": "<time>",
+    "updated_at": "<time>",
+    "last_accessed_at": "<time>",
+    "at": "<time>",
+    "took_ms": "<ms>",
+    "score": "<score>",
+    "activation": "<activation>",
+    "request_id": "<request id>",
+}
+
+
+def settle(value: Any, name: str = "") -> Any:
+    """Replace what changes from run to run, and round numbers."""
+    if name in CHANGING and value is not None:
+        return CHANGING[name]
+    if isinstance(value, dict):
+        return {key: settle(item, key) for key, item in value.items()}
+    if isinstance(value, list):
+        return [settle(item, "id" if name in ("ids", "memories_used") else "") for item in value]
+    return round(value, 3) if isinstance(value, float) else value
+
+
+def assert_golden(name: str, body: Any) -> None:
+    """Compare an answer with its file. To change one on purpose, delete the file and run the test twice."""
+    path = GOLDEN / f"{name}.json"
+    text = json.dumps(settle(body), indent=2, ensure_ascii=False) + "\n"
+    if not path.exists():
+        path.write_text(text, encoding="utf-8")
+        pytest.fail(f"{path.name} was not there and has been written: read it, then run again")
+    assert text == path.read_text(encoding="utf-8")
+
+
+async def test_answers_about_memories_keep_their_fields(alice: Person) -> None:
+    client = alice.client
+    encoded = await client.post("/v1/memories", json=MEMORY)
+    assert_golden("encode", encoded.json())
+    assert_golden("memory", (await client.get(f"/v1/memories/{encoded.json()['id']}")).json())
+    query = {"query": "when do we deploy?", "namespace": "golden", "learn": False}
+    assert_golden("recall", (await client.post("/v1/memories/recall", json=query)).json())
+    search = {"query": "deploy", "namespace": "golden"}
+    assert_golden("search", (await client.post("/v1/memories/search", json=search)).json())
+    assert_golden("list", (await client.get("/v1/memories", params={"namespace": "golden"})).json())
+    assert_golden("stats", (await client.get("/v1/stats", params={"namespace": "golden"})).json())
+    patched = await client.patch(f"/v1/memories/{encoded.json()['id']}", json={"title": "Deploys"})
+    assert patched.status_code == 200
+    assert_golden("history", (await client.get(f"/v1/memories/{encoded.json()['id']}/history")).json())
+
+
+async def test_answers_of_batches_keep_their_fields(alice: Person) -> None:
+    memories = [{"content": "first", "salience": 0.5}, {"content": ""}]
+    answer = await alice.client.post(
+        "/v1/memories/batch", json={"memories": memories, "namespace": "golden", "atomic": False}
+    )
+    assert_golden("batch", answer.json())
+    assert_golden("namespaces", (await alice.client.get("/v1/namespaces")).json())
+
+
+async def test_refusals_keep_their_fields(alice: Person) -> None:
+    assert_golden("not_found", (await alice.client.get("/v1/memories/mem_0000000000000")).json())
+    assert_golden("invalid", (await alice.client.post("/v1/memories", json={"content": 1, "x": 2})).json())
