@@ -1,5 +1,6 @@
 """Store vectors and find the nearest: by scan in small namespaces, through the graph index in large ones."""
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
@@ -11,6 +12,8 @@ from memoria.namespaces import Namespace
 from memoria.vocabulary import EXACT_SCAN_ROWS
 
 HALF_VECTOR_HEADER_WORDS = 2  # int16 dimensions and int16 zero before the components
+SLICE_ROWS = 10_000  # vectors read at once for a multiplication: 8 MB
+MULTIPLIED_ROWS_A_VECTOR = 500  # so many products cost as much as one search of the graph (benchmarks/latency)
 PASSAGE_SPARE = 2  # the graph answers passages: ask for more, so that enough memories remain
 
 
@@ -65,12 +68,9 @@ async def find_nearest(
     place = {"org_id": org_id, "namespace_id": namespace.id, "vector": encode_half_vector(vector)}
     if namespace.embedding_count > EXACT_SCAN_ROWS:
         rows = await connection.fetch("nearest_by_graph", limit=limit * PASSAGE_SPARE, **place)
-        best: dict[int, float] = {}
-        for row in rows:
-            best[row["memory_id"]] = max(row["cosine"], best.get(row["memory_id"], -1.0))
-        ranked = sorted(best.items(), key=lambda pair: (-pair[1], -pair[0]))[:limit]
-        if len(ranked) == limit:
-            return _nearest([pair[0] for pair in ranked], [pair[1] for pair in ranked])
+        found = _best_passages([(row["memory_id"], row["cosine"]) for row in rows], limit)
+        if len(found.ids) == limit:
+            return found
     rows = await connection.fetch("nearest_by_scan", limit=limit, **place)
     return _nearest([row["memory_id"] for row in rows], [row["cosine"] for row in rows])
 
@@ -105,28 +105,82 @@ async def find_nearest_to_each(
 ) -> list[Nearest]:
     """Find the nearest memories to each row of `vectors` (n, d): what a batch compares itself with.
 
-    A small namespace is read once and multiplied; a large one is asked vector by vector.
+    All vectors of the namespace are read and multiplied, exactly, where that is cheaper than n searches of the graph.
     """
-    if len(vectors) > 1 and namespace.embedding_count <= EXACT_SCAN_ROWS:
+    if len(vectors) == 1:
+        return [await find_nearest(connection, org_id, namespace, vectors[0], limit)]
+    if namespace.embedding_count <= max(EXACT_SCAN_ROWS, MULTIPLIED_ROWS_A_VECTOR * len(vectors)):
         return await _multiply(connection, org_id, namespace, vectors, limit)
-    return [await find_nearest(connection, org_id, namespace, vector, limit) for vector in vectors]
+    return await _search_each(connection, org_id, namespace, vectors, limit)
+
+
+async def _search_each(
+    connection: Connection, org_id: UUID, namespace: Namespace, vectors: np.ndarray, limit: int
+) -> list[Nearest]:
+    rows = await connection.fetch(
+        "nearest_to_each_by_graph",
+        org_id=org_id,
+        namespace_id=namespace.id,
+        vectors=[encode_half_vector(vector) for vector in vectors],
+        limit=limit * PASSAGE_SPARE,
+    )
+    passages: list[list[tuple[int, float]]] = [[] for _ in vectors]
+    for row in rows:
+        passages[row["number"] - 1].append((row["memory_id"], row["cosine"]))
+    near = [_best_passages(found, limit) for found in passages]
+    return [
+        found if len(found.ids) == limit else await find_nearest(connection, org_id, namespace, vector, limit)
+        for found, vector in zip(near, vectors, strict=True)
+    ]
 
 
 async def _multiply(
     connection: Connection, org_id: UUID, namespace: Namespace, vectors: np.ndarray, limit: int
 ) -> list[Nearest]:
-    row = await connection.fetch_row("read_all_embeddings", org_id=org_id, namespace_id=namespace.id)
-    owners = unpack_ids(row["memory_ids"] if row else None)
-    if row is None or not len(owners):
-        return [_nearest([], []) for _ in vectors]
-    words = np.frombuffer(row["vectors"], dtype=">f2").reshape(len(owners), -1)
-    stored = words[:, HALF_VECTOR_HEADER_WORDS:].astype(np.float32)
-    cosines = vectors.astype(np.float32) @ stored.T
-    ids, first = np.unique(owners, return_index=True)  # owners are sorted: passages of a memory stand together
-    by_memory = np.maximum.reduceat(cosines, first, axis=1)
+    """Compare with every vector of the namespace, slice by slice, off the event loop."""
+    asked = vectors.astype(np.float32)
+    best = [_nearest([], []) for _ in vectors]
+    first_id: int | None = -(1 << 63)
+    while first_id is not None:
+        row = await connection.fetch_row(
+            "read_embeddings", org_id=org_id, namespace_id=namespace.id, first_id=first_id, limit=SLICE_ROWS
+        )
+        owners = unpack_ids(row["memory_ids"] if row else None)
+        if row is None or not len(owners):
+            break
+        # The passages of a memory stand together; those of a full slice's last one may go on in the next.
+        first_id = int(owners[-1]) if len(owners) == SLICE_ROWS else None
+        whole = len(owners) if first_id is None else int(np.searchsorted(owners, first_id))
+        best = await asyncio.to_thread(_best_of_slice, best, asked, owners[:whole], row["vectors"], limit)
+    return best
+
+
+def _best_of_slice(
+    best: Sequence[Nearest], asked: np.ndarray, owners: np.ndarray, packed: bytes, limit: int
+) -> list[Nearest]:
+    """Join the best so far with those of a slice, whose `owners` rise."""
+    words = np.frombuffer(packed, dtype=">f2").reshape(-1, HALF_VECTOR_HEADER_WORDS + asked.shape[1])
+    stored = words[: len(owners), HALF_VECTOR_HEADER_WORDS:].astype(np.float32)
+    ids, first = np.unique(owners, return_index=True)
+    by_memory = np.maximum.reduceat(asked @ stored.T, first, axis=1)
     count = min(limit, len(ids))
-    order = np.argsort(-by_memory, axis=1, kind="stable")[:, :count]
-    return [Nearest(ids[row_order], scores[row_order]) for row_order, scores in zip(order, by_memory, strict=True)]
+    nearest = np.argpartition(-by_memory, count - 1, axis=1)[:, :count]
+    joined = []
+    for known, chosen, cosines in zip(best, nearest, by_memory, strict=True):
+        all_ids = np.concatenate([known.ids, ids[chosen]])
+        all_cosines = np.concatenate([known.cosines, cosines[chosen]])
+        order = np.lexsort((-all_ids, -all_cosines))[:limit]
+        joined.append(Nearest(all_ids[order], all_cosines[order]))
+    return joined
+
+
+def _best_passages(passages: Sequence[tuple[int, float]], limit: int) -> Nearest:
+    """Keep each memory's nearest passage, and of the memories the nearest."""
+    best: dict[int, float] = {}
+    for memory_id, cosine in passages:
+        best[memory_id] = max(cosine, best.get(memory_id, -1.0))
+    ranked = sorted(best.items(), key=lambda pair: (-pair[1], -pair[0]))[:limit]
+    return _nearest([pair[0] for pair in ranked], [pair[1] for pair in ranked])
 
 
 def _nearest(ids: list[int], cosines: list[float]) -> Nearest:

@@ -7,8 +7,9 @@ from uuid import uuid4
 import numpy as np
 import pytest
 
+from memoria import embeddings
 from memoria.database import Database
-from memoria.embeddings import find_nearest, index_vectors, insert_embeddings
+from memoria.embeddings import find_nearest, find_nearest_to_each, index_vectors, insert_embeddings
 from memoria.namespaces import Namespace
 from memoria.vocabulary import EXACT_SCAN_ROWS
 
@@ -28,8 +29,9 @@ async def database(postgres_url: str) -> AsyncIterator[Database]:
 
 def draw_vectors(count: int, seed: int = 7) -> np.ndarray:
     vectors = np.random.default_rng(seed).standard_normal((count, 384)).astype(np.float32)
-    unit: np.ndarray = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-    return unit
+    unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    stored: np.ndarray = unit.astype(np.float16).astype(np.float32)  # as they are stored, so that ranks are the same
+    return stored
 
 
 async def test_every_vector_is_found_while_a_part_of_them_is_in_the_graph(database: Database) -> None:
@@ -45,3 +47,28 @@ async def test_every_vector_is_found_while_a_part_of_them_is_in_the_graph(databa
             by_graph = await find_nearest(connection, org_id, LARGE, query, 10)
         assert by_scan.ids.tolist() == by_graph.ids.tolist() == best
         assert by_scan.cosines == pytest.approx(by_graph.cosines)
+
+
+@pytest.mark.parametrize("namespace", [SMALL, LARGE], ids=["multiplied", "searched"])
+async def test_a_batch_finds_what_its_vectors_find_alone(
+    database: Database, namespace: Namespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(embeddings, "SLICE_ROWS", 7)  # so that the passages of a memory lie across a border
+    monkeypatch.setattr(embeddings, "MULTIPLIED_ROWS_A_VECTOR", 1)
+    org_id, vectors, asked = uuid4(), draw_vectors(MEMORIES), draw_vectors(5, seed=9)
+    passages = [(i, vectors[2 * i : 2 * i + 2]) for i in range(MEMORIES // 2)]
+    async with database.tenant(org_id) as connection:
+        await insert_embeddings(connection, org_id, SMALL.id, passages)
+        await index_vectors(connection, org_id, SMALL.id, MEMORIES)
+        together = await find_nearest_to_each(connection, org_id, namespace, asked, 6)
+        alone = [await find_nearest(connection, org_id, SMALL, vector, 6) for vector in asked]
+    assert [found.ids.tolist() for found in together] == [found.ids.tolist() for found in alone]
+    for one, other in zip(together, alone, strict=True):
+        assert one.cosines == pytest.approx(other.cosines, abs=1e-3)
+
+
+async def test_a_batch_finds_nothing_where_nothing_is(database: Database) -> None:
+    org_id = uuid4()
+    async with database.tenant(org_id) as connection:
+        found = await find_nearest_to_each(connection, org_id, SMALL, draw_vectors(2), 6)
+    assert [len(near.ids) for near in found] == [0, 0]

@@ -50,12 +50,35 @@ from embeddings
 where org_id = :org_id and namespace_id = :namespace_id and memory_id = any(:ids::bigint[])
 group by memory_id;
 
--- name: read_all_embeddings
--- Pack every vector of a (small) namespace: a batch compares itself with them in one multiplication.
+-- name: nearest_to_each_by_graph
+-- Find the nearest passages to each of several vectors (numbered from 1), as nearest_by_graph does for one.
+select asked.number, near.memory_id, near.cosine
+from unnest(:vectors::halfvec[]) with ordinality as asked (vector, number)
+cross join lateral (
+    (select memory_id, 1 - (embedding <=> asked.vector) as cosine
+     from embeddings
+     where org_id = :org_id and namespace_id = :namespace_id and in_graph
+     order by embedding <=> asked.vector
+     limit :limit)
+    union all
+    (select memory_id, 1 - (embedding <=> asked.vector)
+     from embeddings
+     where org_id = :org_id and namespace_id = :namespace_id and not in_graph
+     order by (embedding <=> asked.vector) + 0
+     limit :limit)
+) near;
+
+-- name: read_embeddings
+-- Pack a slice of a namespace's vectors, from a memory on: a batch compares itself with them in one multiplication.
 select string_agg(int8send(memory_id), ''::bytea order by memory_id, passage) as memory_ids,
        string_agg(halfvec_send(embedding), ''::bytea order by memory_id, passage) as vectors
-from embeddings
-where org_id = :org_id and namespace_id = :namespace_id;
+from (
+    select memory_id, passage, embedding
+    from embeddings
+    where org_id = :org_id and namespace_id = :namespace_id and memory_id >= :first_id
+    order by memory_id, passage
+    limit :limit
+) slice;
 
 -- name: index_vectors
 -- Put a batch of vectors into the graph index, oldest first; vectors that another transaction holds are passed over.
