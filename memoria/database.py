@@ -111,6 +111,15 @@ class Database:
         async with self._transaction(self._statements["begin"].sql) as connection:
             yield connection
 
+    @asynccontextmanager
+    async def lookup(self) -> AsyncIterator[Connection]:
+        """Lend a connection outside of any transaction, for one query that needs no tenant: one round trip, not three."""
+        try:
+            async with self._pool.acquire(timeout=ACQUIRE_TIMEOUT_SECONDS) as raw:
+                yield Connection(raw)
+        except CONNECTION_ERRORS as error:
+            raise UnavailableError(f"The database does not answer: {type(error).__name__}.") from error
+
     def _begin(self, org_id: UUID) -> str:
         # `set local` takes no parameters; a UUID's own text is 36 hexadecimal digits and hyphens.
         return self._statements["begin_tenant"].sql.replace("{org_id}", str(UUID(bytes=org_id.bytes)))

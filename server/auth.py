@@ -25,7 +25,7 @@ async def authenticate(services: Services, headers: Headers) -> FoundKey:
         raise UnauthorizedError("Send your key: Authorization: Bearer mem_dev_…")
     match = BEARER.fullmatch(shown)
     if match is not None:
-        async with services.engine.database.untenanted() as connection:
+        async with services.engine.database.lookup() as connection:
             found = await find_key(connection, match["secret"])
         now = services.clock()
         if found is not None and found.opens(now):
