@@ -113,7 +113,7 @@ class Database:
 
     @asynccontextmanager
     async def lookup(self) -> AsyncIterator[Connection]:
-        """Lend a connection outside of any transaction, for one query that needs no tenant: one round trip, not three."""
+        """Lend a connection without a transaction, for one query that needs no tenant: one round trip, not three."""
         try:
             async with self._pool.acquire(timeout=ACQUIRE_TIMEOUT_SECONDS) as raw:
                 yield Connection(raw)

@@ -1,7 +1,9 @@
 """Count requests and their time, and serve the numbers to Prometheus on a port of their own."""
 
 import os
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, start_http_server
 from prometheus_client.multiprocess import MultiProcessCollector
@@ -47,8 +49,19 @@ def serve_metrics(registry: CollectorRegistry, host: str, port: int) -> Callable
     return stop
 
 
-def summed_registry() -> CollectorRegistry:
-    """Make a registry that sums what all processes wrote, for the process that started them."""
-    registry = CollectorRegistry()
-    MultiProcessCollector(registry, path=os.environ[MULTIPROCESS_VARIABLE])  # type: ignore[no-untyped-call]
-    return registry
+@contextmanager
+def serve_summed_metrics(host: str, port: int | None) -> Iterator[None]:
+    """Let the processes that are started meanwhile write to one folder, and serve the sum of what they write."""
+    if port is None:
+        yield
+        return
+    with tempfile.TemporaryDirectory(prefix="memoria-metrics-") as folder:
+        os.environ[MULTIPROCESS_VARIABLE] = folder
+        registry = CollectorRegistry()
+        MultiProcessCollector(registry, path=folder)  # type: ignore[no-untyped-call]
+        stop = serve_metrics(registry, host, port)
+        try:
+            yield
+        finally:
+            stop()
+            del os.environ[MULTIPROCESS_VARIABLE]

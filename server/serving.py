@@ -12,6 +12,7 @@ from starlette.types import ASGIApp
 from uvicorn.supervisors import Multiprocess
 
 from server.app import create_app
+from server.metrics import serve_summed_metrics
 from server.settings import Settings
 
 _KEEP_ALIVE_SECONDS = 75
@@ -46,9 +47,10 @@ class _AnnouncingServer(uvicorn.Server):
 def _serve_in_processes(settings: Settings, listener: socket.socket, announce: Callable[[], None]) -> int:
     application = partial(_create_app_in_child, settings, os.getpid())
     configuration = _configuration(application, processes=settings.processes)
-    supervisor = Multiprocess(configuration, sockets=[listener])
-    announce()
-    supervisor.run()
+    with serve_summed_metrics(settings.host, settings.metrics_port):
+        supervisor = Multiprocess(configuration, sockets=[listener])
+        announce()
+        supervisor.run()
     return 0
 
 

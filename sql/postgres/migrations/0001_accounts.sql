@@ -24,18 +24,21 @@ begin
 end
 $$;
 
--- The owner of the tables connects and then becomes memoria_app. A superuser may do so anyway, and an administrator may
--- have created the roles and granted them beforehand.
+-- The owner of the tables connects and then becomes memoria_app, and hands functions over to memoria_lookup. It may
+-- become either role but does not inherit their rights (Postgres 15 cannot say so), so that the policies of
+-- memoria_lookup are not its own. A superuser may do all this anyway, and an administrator may have created the roles and
+-- granted them beforehand.
 do $$
 declare
     needed text;
+    manner text := case when current_setting('server_version_num')::int >= 160000 then ' with inherit false' else '' end;
 begin
     if (select rolsuper from pg_roles where rolname = current_user) then
         return;
     end if;
     foreach needed in array array['memoria_app', 'memoria_lookup'] loop
         begin
-            execute format('grant %I to %I', needed, current_user);
+            execute format('grant %I to %I', needed, current_user) || manner;
         exception when insufficient_privilege then
             if not pg_has_role(current_user, needed, 'MEMBER') then
                 raise exception 'the role % exists already: an administrator must grant it to %', needed, current_user;
@@ -175,14 +178,3 @@ revoke create on schema public from memoria_lookup;
 
 revoke execute on function find_api_key(bytea), find_organization(text) from public;
 grant execute on function find_api_key(bytea), find_organization(text) to memoria_app;
-
--- Membership in memoria_lookup was needed to hand the functions over, and would open its policies to the owner.
-do $$
-begin
-    if not (select rolsuper from pg_roles where rolname = current_user) then
-        execute format('revoke memoria_lookup from %I', current_user);
-    end if;
-exception when insufficient_privilege then
-    null; -- an administrator granted it, and takes it back
-end
-$$;
