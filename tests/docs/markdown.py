@@ -1,5 +1,6 @@
 """Read the guides: their code blocks, headings and links; and run their examples as one shell session."""
 
+import itertools
 import json
 import os
 import re
@@ -105,7 +106,7 @@ def anchors_of(text: str) -> set[str]:
     """List the anchors that GitHub makes of the headings."""
     tokens = PARSER.parse(text)
     anchors: set[str] = set()
-    for heading, inline in zip(tokens, tokens[1:], strict=False):
+    for heading, inline in itertools.pairwise(tokens):
         if heading.type == "heading_open":
             words = re.sub(r"[^\w\- ]", "", _plain(inline).lower()).replace(" ", "-")
             number = 0
