@@ -207,7 +207,8 @@ def check_related_urls(urls: Sequence[str]) -> tuple[str, ...]:
         raise InvalidInputError(
             f"`related_urls` holds more than {MAX_RELATED_URLS}.", field="related_urls", limit=MAX_RELATED_URLS
         )
-    return tuple(dict.fromkeys(normalize_url(url, field="related_urls") for url in urls))
+    checked = [check_text(url, "related_urls", limit=10**6) for url in urls]
+    return tuple(dict.fromkeys(normalize_url(url, field="related_urls") for url in checked))
 
 
 def validate_memory(new: NewMemory, now: datetime) -> MemoryFields:

@@ -11,7 +11,7 @@ import pytest
 
 from accounts.organizations import DEFAULT_RATE, Organization, insert_organization
 from memoria.database import Connection, Database
-from memoria.embedding import FakeEmbedder
+from memoria.embedding import Embedder, FakeEmbedder, open_minilm
 from memoria.engine import Engine
 from memoria.records import Encoded, Filters, Memory, NewMemory, Once, Principal, Recall, RecallRequest, Replay
 
@@ -118,6 +118,14 @@ async def engine_database(postgres_url: str, anyio_backend: str) -> AsyncIterato
     database = await Database.open(postgres_url, pool_size=16)
     yield database
     await database.close()
+
+
+@pytest.fixture(scope="session")
+async def minilm_embedder(anyio_backend: str, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Embedder]:
+    """The bundled model, for what only meaning can show."""
+    embedder = open_minilm(tmp_path_factory.mktemp("minilm"), threads=1)
+    yield embedder
+    await embedder.close()
 
 
 @pytest.fixture

@@ -1,10 +1,8 @@
 """What is acknowledged is stored whole and found; what does not fit is refused with numbers, never cut."""
 
-from collections.abc import AsyncIterator
-
 import pytest
 
-from memoria.embedding import Embedder, open_minilm
+from memoria.embedding import Embedder
 from memoria.engine import Engine
 from memoria.errors import ContentTooLargeError, EmbedderUnavailableError, InvalidInputError
 from memoria.records import Encoded, EncodeFailure, NewMemory, RecallRequest
@@ -134,15 +132,10 @@ async def test_every_field_comes_back_as_it_was_sent(tenant: Tenant) -> None:
     assert (memory.category, memory.source, memory.project) == ("api_quirk", "human", "p")
 
 
-@pytest.fixture(scope="module")
-async def minilm(anyio_backend: str, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Embedder]:
-    embedder = open_minilm(tmp_path_factory.mktemp("minilm"), threads=1)
-    yield embedder
-    await embedder.close()
-
-
-async def test_the_bundled_model_finds_the_end_of_a_long_text_by_meaning(tenant: Tenant, minilm: Embedder) -> None:
-    engine = Engine(tenant.database, minilm, tenant.clock)
+async def test_the_bundled_model_finds_the_end_of_a_long_text_by_meaning(
+    tenant: Tenant, minilm_embedder: Embedder
+) -> None:
+    engine = Engine(tenant.database, minilm_embedder, tenant.clock)
     content = long_text("My daughter plays the violin in the school orchestra.", 8_000)
     stored = await engine.encode(tenant.principal, NewMemory(content))
     assert isinstance(stored, Encoded)
