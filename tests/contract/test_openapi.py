@@ -1,5 +1,6 @@
 """The OpenAPI document is valid and says what the service does: no answer that it does not declare, no fault."""
 
+import asyncio
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -57,7 +58,7 @@ class Target:
 def target(postgres_url: str, redis_url: str) -> Iterator[Target]:
     """A running server and the owner of a fresh organization."""
     with serving(create_app(settings_for_tests(postgres_url, redis_url))) as url:
-        yield Target(url, open_people(postgres_url).alice)
+        yield Target(url, asyncio.run(open_people(postgres_url)).alice)
 
 
 def explore(target: Target, method: str, path: str, mode: schemathesis.GenerationMode, cases: int) -> None:
