@@ -42,7 +42,7 @@ _YES_NO = re.compile(
 )
 _SENTENCE_END = re.compile(r"[.!?\n](?=\s*\w)(?<!\b\w\.)|[。！？](?=.)")
 _AUTHOR = re.compile(r"^[^\W\d_][\w .'\u2019-]{1,39}?(?=:\s)")
-_AUTHOR_KEYS = ("speaker", "author", "name", "user_name", "sender", "from")
+AUTHOR_KEYS = ("speaker", "author", "name", "user_name", "sender", "from")
 _NAME = re.compile(r"\w+")
 
 
@@ -61,10 +61,11 @@ def intent_of(query: str) -> Intent:
 
 def author_of(content: str, context: Mapping[str, str]) -> str | None:
     """Name who said a memory: a context value such as `speaker`, else the `Name: ` that its content begins with."""
-    for key in _AUTHOR_KEYS:
+    for key in AUTHOR_KEYS:
         if context.get(key):
             return context[key]
-    prefix = _AUTHOR.match(content[:48])
+    opening = content[:48]
+    prefix = _AUTHOR.match(opening) if ":" in opening else None
     return prefix.group() if prefix else None
 
 

@@ -17,6 +17,23 @@ from memoria.temporal import Moment, StoredAround
 from memoria.vocabulary import INITIAL_UTILITY, MemoryState, MemoryType, Source, Tier
 
 EXPIRED = "expired"  # not a state of its own: a memory whose expires_at has passed
+SENT_EPOCH = np.datetime64("2000-01-01", "us")  # what Postgres counts microseconds from
+CANDIDATE = np.dtype(
+    [
+        ("position", "i8"),  # in the list of ids, from 1
+        ("memory_id", "i8"),
+        ("part_of", "i8"),
+        ("salience", "f8"),
+        ("utility", "f8"),
+        ("access_count", "i8"),
+        ("useful_count", "i8"),
+        ("term_count", "i8"),
+        ("occurred_at", "i8"),
+        ("created_at", "i8"),
+        ("last_accessed_at", "i8"),
+    ]
+)
+CANDIDATE_SENT = CANDIDATE.newbyteorder(">")
 HIDDEN_BY_DEFAULT = (MemoryState.ARCHIVED, MemoryState.QUARANTINED)
 
 
@@ -29,6 +46,28 @@ class MemoryRow:
     fields: MemoryFields
     terms: tuple[int, ...]
     term_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateRows:
+    """Hold what the scores of candidates are made of, a column each; `numbers` has the fields of `CANDIDATE`.
+
+    `part_of` is 0 for none. `contexts` are there only where they have a key that names an author.
+    """
+
+    numbers: np.ndarray
+    tiers: Sequence[Tier]
+    states: Sequence[str]
+    sessions: Sequence[str | None]
+    urls: Sequence[str | None]
+    sites: Sequence[str | None]
+    openings: Sequence[str]
+    contexts: Sequence[Mapping[str, str]]
+
+    def times(self, name: str) -> np.ndarray:
+        """Read a column of times, datetime64[us] in UTC."""
+        since: np.ndarray = self.numbers[name].astype("timedelta64[us]")
+        return SENT_EPOCH + since
 
 
 def no_such_memory() -> NotFoundError:
@@ -199,11 +238,25 @@ async def list_matching_ids(
     return unpack_ids(packed)
 
 
-async def read_scoring_rows(
-    connection: Connection, org_id: UUID, namespace_id: int, ids: Sequence[int]
-) -> list[asyncpg.Record]:
-    """Read what the scores of candidates are made of."""
-    return await connection.fetch("read_scoring_fields", org_id=org_id, namespace_id=namespace_id, ids=ids)
+async def read_candidates(
+    connection: Connection, org_id: UUID, namespace_id: int, ids: Sequence[int], author_keys: Sequence[str]
+) -> CandidateRows:
+    """Read what the scores of candidates are made of, in the order of `ids`; those that do not exist are absent."""
+    row = await connection.fetch_row(
+        "read_candidates", org_id=org_id, namespace_id=namespace_id, ids=ids, author_keys=author_keys
+    )
+    if row is None or row["numbers"] is None:
+        return CandidateRows(np.empty(0, CANDIDATE), [], [], [], [], [], [], [])
+    return CandidateRows(
+        numbers=np.frombuffer(row["numbers"], CANDIDATE_SENT).astype(CANDIDATE),
+        tiers=[Tier(tier) for tier in row["tiers"]],
+        states=row["states"],
+        sessions=row["sessions"],
+        urls=row["urls"],
+        sites=row["sites"],
+        openings=row["openings"],
+        contexts=[context or {} for context in row["contexts"]],
+    )
 
 
 async def list_page(

@@ -1,18 +1,17 @@
 """Recall: light the seeds of a query, spread activation along the edges, score what lights up."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
-import asyncpg
 import numpy as np
 import numpy.typing as npt
 
 from memoria import edges, memories, namespaces
 from memoria.database import Connection
 from memoria.errors import InvalidInputError
-from memoria.intents import author_of, intent_of, named_authors
+from memoria.intents import AUTHOR_KEYS, author_of, intent_of, named_authors
+from memoria.memories import CandidateRows
 from memoria.records import Hit, Memory, PathStep, Principal, Recall, RecallRequest
 from memoria.scoring import Candidates, Factors, factors, idle_days
 from memoria.seeding import Place, Seeds, Visibility, find_seeds, read_visibility
@@ -41,8 +40,9 @@ from memoria.vocabulary import (
     Intent,
     MemoryState,
     Scope,
-    Tier,
 )
+
+Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,15 +146,19 @@ async def _spread(
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """Hold the candidates of a recall with their scores, one an element, best first."""
+    """Hold the candidates of a recall with their scores, one an element, and their order, best first."""
 
-    rows: Sequence[asyncpg.Record]
-    scores: npt.NDArray[np.float64]
+    rows: CandidateRows
+    scores: Floats
     order: npt.NDArray[np.int64]
     factors: Factors
-    page_boost: npt.NDArray[np.float64]
+    page_boost: Floats
     activation: Activation
-    strengths: npt.NDArray[np.float64]
+    strengths: Floats
+
+    def memory_id(self, position: int) -> int:
+        """Name the candidate at a position."""
+        return int(self.rows.numbers["memory_id"][position])
 
 
 async def _score(
@@ -163,41 +167,34 @@ async def _score(
     shown = visibility.mask(activation.memory_ids)
     ids, strengths = activation.memory_ids[shown], activation.strengths[shown]
     strongest = np.argsort(-strengths, kind="stable")[: max(MAX_CANDIDATES, plan.request.limit)]
-    found = await memories.read_scoring_rows(connection, place.org_id, place.namespace.id, ids[strongest].tolist())
-    known = {row["memory_id"]: row for row in found}
-    pairs = [(known[i], s) for i, s in zip(ids[strongest].tolist(), strengths[strongest], strict=True) if i in known]
-    rows = [row for row, _ in pairs]
-    lit = np.array([strength for _, strength in pairs], np.float64)
+    rows = await memories.read_candidates(
+        connection, place.org_id, place.namespace.id, ids[strongest].tolist(), AUTHOR_KEYS
+    )
+    lit = strengths[strongest][rows.numbers["position"] - 1]
     if plan.request.spreading:
-        lit = lift_conversations(lit, [row["session"] for row in rows])
+        lit = lift_conversations(lit, rows.sessions)
     weighed = factors(_candidates(rows, lit, plan.query, _viewpoint(plan, place.now)), plan.intent)
-    page_boost = np.array([_page_boost(row, plan.url) for row in rows], np.float64)
+    page_boost = _page_boost(rows, plan.url)
     scores = weighed.score() * page_boost
     return Scored(rows, scores, np.argsort(-scores, kind="stable"), weighed, page_boost, activation, lit)
 
 
-def _candidates(
-    rows: Sequence[asyncpg.Record], activation: npt.NDArray[np.float64], query: str, now: datetime
-) -> Candidates:
-    def column(name: str) -> npt.NDArray[np.float64]:
-        return np.array([row[name] for row in rows], np.float64)
-
-    idle = [idle_days(now, row["occurred_at"], row["created_at"], row["last_accessed_at"]) for row in rows]
-    authors = [author_of(row["opening"], row["context"]) for row in rows]
-    superseded = [row["state"] == MemoryState.SUPERSEDED for row in rows]
+def _candidates(rows: CandidateRows, activation: Floats, query: str, now: datetime) -> Candidates:
+    numbers = rows.numbers
+    authors = [author_of(*said) for said in zip(rows.openings, rows.contexts, strict=True)]
     return Candidates(
         activation=activation,
-        salience=column("salience"),
-        utility=column("utility"),
-        idle_days=np.array(idle, np.float64),
-        term_counts=column("term_count"),
-        tiers=[Tier(row["tier"]) for row in rows],
-        recalls=column("access_count"),
-        useful=column("useful_count"),
+        salience=numbers["salience"],
+        utility=numbers["utility"],
+        idle_days=idle_days(now, rows.times("occurred_at"), rows.times("created_at"), rows.times("last_accessed_at")),
+        term_counts=numbers["term_count"].astype(np.float64),
+        tiers=rows.tiers,
+        recalls=numbers["access_count"].astype(np.float64),
+        useful=numbers["useful_count"].astype(np.float64),
         named=np.array(named_authors(query, authors), np.bool_),
-        superseded=np.array(superseded, np.bool_),
-        contradicted=np.zeros(len(rows), np.bool_),
-        dampening=np.ones(len(rows)),
+        superseded=np.array([state == MemoryState.SUPERSEDED for state in rows.states], np.bool_),
+        contradicted=np.zeros(len(numbers), np.bool_),
+        dampening=np.ones(len(numbers)),
     )
 
 
@@ -207,27 +204,27 @@ def _viewpoint(plan: Plan, now: datetime) -> datetime:
     return now if before is None else min(now, before)
 
 
-def _page_boost(row: asyncpg.Record, url: str | None) -> float:
+def _page_boost(rows: CandidateRows, url: str | None) -> Floats:
     if url is None:
-        return 1.0
-    if row["url"] == url:
-        return PAGE_BOOST
-    return SITE_BOOST if row["site"] == site_of(url) else 1.0
+        return np.ones(len(rows.numbers))
+    on_page = np.array([own == url for own in rows.urls], np.bool_)
+    on_site = np.array([own == site_of(url) for own in rows.sites], np.bool_)
+    return np.where(on_page, PAGE_BOOST, np.where(on_site, SITE_BOOST, 1.0))
 
 
 async def _answer(connection: Connection, plan: Plan, scored: Scored, recall_id: int, org_id: UUID) -> Recall:
     """Cut to the limit and the token budget; a result over what is left of the budget gives way to the next."""
     request = plan.request
-    ranked = _without_documents(scored, [int(position) for position in scored.order])
+    ranked = _without_documents(scored)
     if request.min_score is not None:
         ranked = [position for position in ranked if scored.scores[position] >= request.min_score]
     # With a budget more rows are read than results wanted: those that do not fit give way to others.
     read = ranked if request.explain or request.token_budget is not None else ranked[: request.limit]
-    found = await memories.read_memories(connection, org_id, [scored.rows[position]["memory_id"] for position in read])
+    found = await memories.read_memories(connection, org_id, [scored.memory_id(position) for position in read])
     every = [
         _hit(scored, position, found[memory_id], explain=request.explain)
         for position in read
-        if (memory_id := scored.rows[position]["memory_id"]) in found
+        if (memory_id := scored.memory_id(position)) in found
     ]
     hits: list[Hit] = []
     used = 0
@@ -235,13 +232,17 @@ async def _answer(connection: Connection, plan: Plan, scored: Scored, recall_id:
         if len(hits) < request.limit and (request.token_budget is None or used + hit.tokens <= request.token_budget):
             hits.append(hit)
             used += hit.tokens
-    return Recall(recall_id, tuple(hits), plan.intent, len(scored.rows), used, tuple(every) if request.explain else ())
+    return Recall(
+        recall_id, tuple(hits), plan.intent, len(scored.scores), used, tuple(every) if request.explain else ()
+    )
 
 
-def _without_documents(scored: Scored, ranked: Sequence[int]) -> list[int]:
-    """Leave out a document where one of its parts stands in the list: the same text would come twice."""
-    documents = {scored.rows[position]["part_of"] for position in ranked}
-    return [position for position in ranked if scored.rows[position]["memory_id"] not in documents]
+def _without_documents(scored: Scored) -> list[int]:
+    """Rank the candidates, but not a document one of whose parts is among them: the same text would come twice."""
+    numbers = scored.rows.numbers
+    whole = np.isin(numbers["memory_id"], numbers["part_of"])
+    ranked: list[int] = scored.order[~whole[scored.order]].tolist()
+    return ranked
 
 
 def _hit(scored: Scored, position: int, memory: Memory, *, explain: bool) -> Hit:

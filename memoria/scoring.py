@@ -6,7 +6,7 @@ dampening`. Each exponent is a named constant; a neutral memory has 1 for each f
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from datetime import datetime, timedelta
+from datetime import UTC, datetime
 
 import numpy as np
 import numpy.typing as npt
@@ -37,6 +37,9 @@ from memoria.vocabulary import (
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
+Times = npt.NDArray[np.datetime64]
+
+MICROSECONDS_A_DAY = 86_400e6
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,13 +128,16 @@ def recency(idle_days: Floats, tiers: Sequence[Tier], intent: Intent) -> Floats:
     return weighed
 
 
-def idle_days(now: datetime, occurred_at: datetime, created_at: datetime, last_accessed_at: datetime) -> float:
-    """Count the days since a memory was last used; one never used since it was stored counts from when it happened.
+def idle_days(now: datetime, occurred_at: Times, created_at: Times, last_accessed_at: Times) -> Floats:
+    """Count the days since memories were last used; one never used since it was stored counts from when it happened.
 
-    `now` is the moment that the recall looks back from; what is later counts as 0.
+    Times are in UTC. `now` is the moment that the recall looks back from; what is later counts as 0.
     """
-    last_used = last_accessed_at if last_accessed_at > created_at else min(occurred_at, last_accessed_at)
-    return max((now - last_used) / timedelta(days=1), 0.0)
+    used = last_accessed_at > created_at
+    last_used = np.where(used, last_accessed_at, np.minimum(occurred_at, last_accessed_at))
+    moment = np.datetime64(now.astimezone(UTC).replace(tzinfo=None), "us")
+    idle: Floats = (moment - last_used).astype("timedelta64[us]").astype(np.float64) / MICROSECONDS_A_DAY
+    return np.maximum(idle, 0.0)
 
 
 def tier_boost(tiers: Sequence[Tier], intent: Intent) -> Floats:

@@ -177,15 +177,13 @@ def lift_conversations(strengths: Floats, conversations: Sequence[str | None]) -
     A conversation with fewer than `CONVERSATION_BEST` candidates counts the missing ones as 0, so that a single match
     is not mistaken for a topic. `None` is no conversation. Source: PartOf-like activation through a parent node.
     """
-    lifted = np.asarray(strengths, np.float64).copy()
-    members: dict[str, list[int]] = {}
-    for position, conversation in enumerate(conversations):
-        if conversation is not None:
-            members.setdefault(conversation, []).append(position)
-    for positions in members.values():
-        best = np.sort(lifted[positions])[-CONVERSATION_BEST:].sum() / CONVERSATION_BEST
-        lifted[positions] = 1.0 - (1.0 - lifted[positions]) * (1.0 - CONVERSATION_SHARE * best)
-    return lifted
+    members: dict[str | None, list[float]] = {}
+    for conversation, strength in zip(conversations, strengths.tolist(), strict=True):
+        members.setdefault(conversation, []).append(strength)
+    best = {each: sum(sorted(own)[-CONVERSATION_BEST:]) / CONVERSATION_BEST for each, own in members.items()}
+    best[None] = 0.0
+    shares = CONVERSATION_SHARE * np.array([best[conversation] for conversation in conversations], np.float64)
+    return np.where(shares > 0.0, 1.0 - (1.0 - strengths) * (1.0 - shares), strengths)
 
 
 def _scaled(scores: Floats) -> Floats:

@@ -86,19 +86,23 @@ def test_popular_but_useless_memories_lose_at_most_three_tenths() -> None:
     assert weights[3] == 0.7 < weights[2] == pytest.approx(1 / (1 + 0.1 * np.log(5)))
 
 
+def moments(*times: datetime) -> list[np.ndarray]:
+    return [np.array([time.replace(tzinfo=None)], "datetime64[us]") for time in times]
+
+
 def test_a_memory_never_used_counts_from_when_it_happened() -> None:
     last_year, stored = NOW - timedelta(days=365), NOW - timedelta(days=2)
-    assert idle_days(NOW, last_year, stored, stored) == pytest.approx(365)
+    assert idle_days(NOW, *moments(last_year, stored, stored)) == pytest.approx(365)
 
 
 def test_a_memory_used_since_counts_from_then() -> None:
     last_year, stored, used = NOW - timedelta(days=365), NOW - timedelta(days=2), NOW - timedelta(days=1)
-    assert idle_days(NOW, last_year, stored, used) == pytest.approx(1)
+    assert idle_days(NOW, *moments(last_year, stored, used)) == pytest.approx(1)
 
 
 def test_what_is_still_to_come_is_not_idle() -> None:
     stored = NOW - timedelta(days=1)
-    assert idle_days(stored, NOW + timedelta(days=9), stored, stored) == 0
+    assert idle_days(stored, *moments(NOW + timedelta(days=9), stored, stored)) == 0
 
 
 def test_an_explanation_names_every_factor() -> None:

@@ -164,3 +164,59 @@ def test_a_stronger_seed_dims_nothing(graph: tuple[dict[int, float], Edges], see
     before, after = spread(seeds, edges), spread(raised, edges)
     for memory_id in before.memory_ids.tolist():
         assert strength_of(after, memory_id) >= strength_of(before, memory_id) - 1e-9
+
+
+def plain_lift(strengths: list[float], conversations: list[str | None]) -> list[float]:
+    """Lift conversations one candidate after another, as the words say it."""
+    lifted = []
+    for strength, conversation in zip(strengths, conversations, strict=True):
+        own = [s for s, c in zip(strengths, conversations, strict=True) if c == conversation and c is not None]
+        best = sum(sorted(own, reverse=True)[:3]) / 3
+        lifted.append(1 - (1 - strength) * (1 - 0.2 * best))
+    return lifted
+
+
+def plain_wave(wave: dict[tuple[int, int], float], edges: list[tuple[int, int, float]]) -> dict[tuple[int, int], float]:
+    """Send impulses, held by (from, to), over Causal edges (from, to, weight), one edge after another."""
+    sent = {}
+    for source, target, weight in edges:
+        left = 1.0
+        for (giver, receiver), impulse in wave.items():
+            if receiver == source and giver != target:
+                left *= 1 - impulse
+        if (1 - left) * weight * 0.8 >= 0.05:
+            sent[source, target] = (1 - left) * weight * 0.8
+    return sent
+
+
+def test_conversations_are_lifted_as_one_by_one() -> None:
+    draw = np.random.default_rng(5)
+    strengths = draw.random(200)
+    conversations = [None if number > 12 else f"c{number}" for number in draw.integers(16, size=200).tolist()]
+    expected = plain_lift(strengths.tolist(), conversations)
+    assert lift_conversations(strengths, conversations) == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_waves_are_those_of_one_crossing_after_another(seed: int) -> None:
+    draw = np.random.default_rng(seed)
+    pairs = [(a, b) for a, b in draw.integers(12, size=(40, 2)).tolist() if a < b]
+    ways = {
+        (a, b): w
+        for (x, y), w in zip(pairs, draw.random(len(pairs)).tolist(), strict=True)
+        for a, b in ((x, y), (y, x))
+    }
+    activation = ignite(np.arange(6), draw.random(6))
+    wave = {(-1, int(i)): float(s) for i, s in zip(activation.impulse_to, activation.impulses, strict=True)}
+    for _ in range(3):
+        lit = set(frontier(activation).tolist())
+        open_ways = [(a, b, w) for (a, b), w in ways.items() if a in lit]
+        columns = zip(*open_ways, strict=True)
+        froms, tos, weights = (np.array(column) for column in columns)
+        causal = np.full(len(froms), EDGE_TYPES.index(EdgeType.CAUSAL))
+        activation = advance(activation, Edges(froms, tos, causal, weights), Intent.GENERAL)
+        wave = plain_wave(wave, open_ways)
+        sent = zip(
+            activation.impulse_from.tolist(), activation.impulse_to.tolist(), activation.impulses.tolist(), strict=True
+        )
+        assert {(a, b): s for a, b, s in sent} == pytest.approx(wave)

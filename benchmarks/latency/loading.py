@@ -16,15 +16,12 @@ from accounts.organizations import RateLimit
 from benchmarks.latency.corpus import Corpus
 from memoria.database import Database
 from memoria.embedding import Embedder
-from memoria.embeddings import index_vectors
 from memoria.engine import Engine
 from memoria.namespaces import find_namespace
 from memoria.records import Principal
 from memoria.vocabulary import EXACT_SCAN_ROWS
 
 BATCH_MEMORIES = 500
-GRAPH_BATCH = 500
-INDEX_EVERY = 5000  # memories; vectors outside the graph are scanned by every encode
 NO_LIMIT = RateLimit(per_second=100_000.0, burst=100_000)
 LOADED_FILE = "loaded.json"
 
@@ -52,14 +49,17 @@ async def load_sizes(
     """Load a namespace of each size, unless an earlier run left it in the folder; then let Postgres tidy up."""
     file = folder / LOADED_FILE
     kept = {row["size"]: Loaded(**row) for row in json.loads(file.read_text())} if file.exists() else {}
+    added = [size for size in sizes if size not in kept]
     engine = await Engine.open(database_url, embedder)
     try:
-        for size in sizes:
-            if size not in kept:
-                kept[size] = await _load(engine, corpus, size)
-                file.write_text(json.dumps([asdict(loaded) for loaded in kept.values()]))
+        for size in added:
+            kept[size] = await _load(engine, corpus, size)
+            file.write_text(json.dumps([asdict(loaded) for loaded in kept.values()]))
     finally:
-        await engine.database.close()
+        await engine.close()
+    if added:
+        print("building the graph index", file=sys.stderr, flush=True)
+        await _index(database_url, list(kept.values()))
     await _tidy(database_url)
     return [kept[size] for size in sizes]
 
@@ -77,8 +77,6 @@ async def _load(engine: Engine, corpus: Corpus, size: int) -> Loaded:
     for first in range(0, size, BATCH_MEMORIES):
         await engine.encode_batch(principal, corpus.memories(first, min(BATCH_MEMORIES, size - first)))
         done = min(first + BATCH_MEMORIES, size)
-        if done % INDEX_EVERY == 0 or done == size:
-            await _index(engine.database, principal)
         show_progress(f"loading {size:,}", done, size, time.perf_counter() - start)
     async with engine.database.tenant(principal.org_id) as connection:
         namespace = await find_namespace(connection, principal.org_id, principal.own_namespace)
@@ -87,16 +85,19 @@ async def _load(engine: Engine, corpus: Corpus, size: int) -> Loaded:
     return Loaded(size, str(principal.org_id), principal.own_namespace, namespace.id, key, seconds)
 
 
-async def _index(database: Database, principal: Principal) -> None:
-    """Put the vectors into the graph, as the worker does for namespaces that are large enough."""
-    async with database.tenant(principal.org_id) as connection:
-        namespace = await find_namespace(connection, principal.org_id, principal.own_namespace)
-    if namespace is None or namespace.embedding_count <= EXACT_SCAN_ROWS:
-        return
-    moved = GRAPH_BATCH
-    while moved:
-        async with database.tenant(principal.org_id) as connection:
-            moved = await index_vectors(connection, principal.org_id, namespace.id, GRAPH_BATCH)
+async def _index(database_url: str, loaded: Sequence[Loaded]) -> None:
+    """Put the vectors of the large namespaces into the graph, all at once: one by one they would take minutes."""
+    large = [each.org_id for each in loaded if each.size > EXACT_SCAN_ROWS]
+    connection = await asyncpg.connect(database_url)
+    try:
+        definition = await connection.fetchval("select pg_get_indexdef('embeddings_graph_idx'::regclass)")
+        async with connection.transaction():
+            await connection.execute("drop index embeddings_graph_idx")
+            await connection.execute("update embeddings set in_graph = true where org_id = any($1::uuid[])", large)
+            await connection.execute("set local maintenance_work_mem = '1GB'")
+            await connection.execute(definition.replace(" ON ONLY ", " ON "), timeout=3600)
+    finally:
+        await connection.close()
 
 
 async def _tidy(database_url: str) -> None:
