@@ -44,9 +44,20 @@ async def migrate(connection: asyncpg.Connection) -> list[str]:
                 done.append(migration.name)
             elif applied[migration.name] != migration.checksum:
                 raise UnavailableError(f"The applied migration {migration.name} differs from its file.")
+        await connection.execute(statements["share_migration_ledger"].sql)
         return done
     finally:
         await connection.execute(statements["unlock_migrations"].sql)
+
+
+async def missing_migrations(connection: asyncpg.Connection) -> list[str]:
+    """Name the migrations that the database lacks; those of a newer release in it are no fault."""
+    try:
+        rows = await connection.fetch(load_statements("postgres")["list_applied_migrations"].sql)
+    except (asyncpg.UndefinedTableError, asyncpg.InsufficientPrivilegeError):
+        rows = []
+    applied = {row["name"] for row in rows}
+    return [migration.name for migration in load_migrations() if migration.name not in applied]
 
 
 async def _apply(connection: asyncpg.Connection, migration: Migration) -> None:

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 
 import asyncpg
 
-from memoria.database import CONNECTION_ERRORS
-from memoria.errors import MemoriaError, UnavailableError
+from memoria.errors import MemoriaError
 from memoria.migrations import migrate
 from server import admin
+from server.databases import connect, require_schema
 from server.development import LocalAccount, ensure_local_account
 from server.embedded import EmbeddedError
 from server.listener import listen
@@ -74,6 +74,7 @@ def _serve(settings: Settings, *, is_development: bool) -> int:
         from server.serving import serve
 
         if not is_development:
+            asyncio.run(require_schema(complete))
             return serve(complete, listener, lambda: print(f"Memoria listens on {complete.public_url}", flush=True))
         account = asyncio.run(_prepare_development(complete))
         with local_worker(complete):
@@ -103,13 +104,14 @@ async def _prepare_development(settings: Settings) -> LocalAccount:
 
 
 async def _apply_migrations(settings: Settings) -> list[str]:
-    try:
-        connection = await asyncpg.connect(settings.owner_database_url)
-    except CONNECTION_ERRORS as error:
-        message = f"The database does not answer: {type(error).__name__}."
-        raise UnavailableError(message) from error
+    is_owner_named = settings.owner_database_url != settings.database_url
+    variable = "MEMORIA_OWNER_DATABASE_URL" if is_owner_named else "DATABASE_URL"
+    connection = await connect(settings.owner_database_url, variable)
     try:
         return await migrate(connection)
+    except asyncpg.InsufficientPrivilegeError as error:
+        message = f"{variable} must name the role that owns the schema: {error}."
+        raise SettingsError(message) from error
     finally:
         await connection.close()
 

@@ -878,3 +878,5 @@ GRANT SELECT,INSERT,UPDATE ON TABLE public.organizations TO memoria_app;
 GRANT SELECT ON TABLE public.organizations TO memoria_lookup;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.postings TO memoria_app;
+
+GRANT SELECT ON TABLE public.schema_migrations TO memoria_app;

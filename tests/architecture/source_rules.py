@@ -27,7 +27,15 @@ BROAD_EXCEPT_FILES = frozenset({"server/edge.py", "server/mcp_server.py", "worke
 COMPOSED = frozenset({"create_pool", "Redis", "from_url", "AsyncClient", "Client", "read_settings", "get_settings"})
 # Run before a tenant is known, or for none: the lookups of a key and of an account, and the migrations.
 BEFORE_THE_TENANT = frozenset(
-    {"find_key", "find_organization", "find_unindexed_namespaces", "find_outlived_answers", "migrate", "_apply"}
+    {
+        "find_key",
+        "find_organization",
+        "find_unindexed_namespaces",
+        "find_outlived_answers",
+        "migrate",
+        "missing_migrations",
+        "_apply",
+    }
 )
 STATEMENT_METHODS = frozenset({"fetch", "fetch_row", "fetch_value", "execute"})
 TENANT_PARAMETERS = frozenset({"org_id", "organization", "principal"})

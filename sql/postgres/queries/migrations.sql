@@ -18,6 +18,10 @@ create table if not exists schema_migrations (
 -- Read the ledger.
 select name, checksum from schema_migrations order by name;
 
+-- name: share_migration_ledger
+-- Let the running service read what was applied.
+grant select on schema_migrations to memoria_app;
+
 -- name: limit_lock_wait
 -- Give up rather than queue behind a long transaction and block everyone who comes after.
 set local lock_timeout = '4s';
