@@ -136,9 +136,6 @@ class Database:
                     raise
                 await raw.execute(self._statements["commit"].sql)
         except CONNECTION_ERRORS as error:
-            # asyncpg calls a value that does not fit its parameter an InterfaceError too: that is our own mistake.
-            if isinstance(error, ValueError):
-                raise
             raise UnavailableError(f"The database does not answer: {type(error).__name__}.") from error
 
 
