@@ -61,9 +61,9 @@ def intent_of(query: str) -> Intent:
 
 def author_of(content: str, context: Mapping[str, str]) -> str | None:
     """Name who said a memory: a context value such as `speaker`, else the `Name: ` that its content begins with."""
-    for key in AUTHOR_KEYS:
-        if context.get(key):
-            return context[key]
+    said_by = next(filter(None, map(context.get, AUTHOR_KEYS)), None) if context else None
+    if said_by:
+        return said_by
     opening = content[:48]
     prefix = _AUTHOR.match(opening) if ":" in opening else None
     return prefix.group() if prefix else None

@@ -6,7 +6,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from memoria.database import Connection
+import asyncpg
+import numpy as np
+
+from memoria.database import Connection, unpack_ids
 from memoria.errors import ForbiddenError, InvalidInputError, UnavailableError
 from memoria.records import NamespaceInfo, NamespaceStats, Principal
 from memoria.vocabulary import MAX_NAMESPACE_CHARACTERS, Scope
@@ -63,8 +66,18 @@ def resolve_namespace(principal: Principal, requested: str | None) -> str:
 async def find_namespace(connection: Connection, org_id: UUID, name: str) -> Namespace | None:
     """Read a namespace; None when nothing was ever written to it."""
     row = await connection.fetch_row("find_namespace", org_id=org_id, name=name)
-    if row is None:
-        return None
+    return None if row is None else _from_row(row)
+
+
+async def find_namespace_and_hidden(
+    connection: Connection, org_id: UUID, name: str, now: datetime
+) -> tuple[Namespace, np.ndarray] | None:
+    """Read a namespace and the ids (int64) that recall leaves out unless asked, in one round trip."""
+    row = await connection.fetch_row("find_namespace_and_hidden", org_id=org_id, name=name, now=now)
+    return None if row is None else (_from_row(row), unpack_ids(row["hidden"]))
+
+
+def _from_row(row: asyncpg.Record) -> Namespace:
     return Namespace(
         row["namespace_id"],
         row["name"],

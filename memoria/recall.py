@@ -83,11 +83,12 @@ async def run(
     recall_id: int,
 ) -> Recall:
     """Answer one recall within the caller's transaction. `vector` is the query's, None without a query."""
-    namespace = await namespaces.find_namespace(connection, org_id, plan.namespace)
-    if namespace is None:
+    found = await namespaces.find_namespace_and_hidden(connection, org_id, plan.namespace, now)
+    if found is None:
         return Recall(recall_id, (), plan.intent, 0, 0)
+    namespace, hidden = found
     namespaces.require_embedder(namespace, embedder_name)
-    place = Place(org_id, namespace, plan.request.filters, plan.request.include, now)
+    place = Place(org_id, namespace, hidden, plan.request.filters, plan.request.include, now)
     visibility = await read_visibility(connection, place)
     activation = await _light_seeds(connection, place, visibility, plan, vector)
     if plan.request.spreading:

@@ -62,23 +62,24 @@ async def run(
     connection: Connection, org_id: UUID, plan: Plan, vector: np.ndarray | None, embedder_name: str, now: datetime
 ) -> SearchPage:
     """Answer one page within the caller's transaction."""
-    namespace = await namespaces.find_namespace(connection, org_id, plan.namespace)
-    if namespace is None:
+    found = await namespaces.find_namespace_and_hidden(connection, org_id, plan.namespace, now)
+    if found is None:
         return SearchPage((), None, 0)
+    namespace, hidden = found
     namespaces.require_embedder(namespace, embedder_name)
-    place = Place(org_id, namespace, plan.request.filters, plan.request.include, now)
+    place = Place(org_id, namespace, hidden, plan.request.filters, plan.request.include, now)
     visibility = await read_visibility(connection, place)
     if vector is not None:
         ranking = await _by_relevance(connection, place, visibility, plan, vector)
     else:
         ranking = await _by_field(connection, place, plan)
-    found = await memories.read_memories(connection, org_id, ranking.ids)
+    read = await memories.read_memories(connection, org_id, ranking.ids)
     terms = await memories.read_terms(connection, org_id, ranking.ids) if plan.query else {}
     words = _words(plan.query)
     items = tuple(
-        SearchHit(found[memory_id], score, _matched(words, terms.get(memory_id, frozenset())))
+        SearchHit(read[memory_id], score, _matched(words, terms.get(memory_id, frozenset())))
         for memory_id, score in zip(ranking.ids, ranking.scores, strict=True)
-        if memory_id in found
+        if memory_id in read
     )
     following = plan.offset + len(ranking.ids)
     more = following < min(ranking.length, MAX_SEARCH_RANK)

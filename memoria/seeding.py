@@ -22,10 +22,14 @@ SPARE_FOR_HIDDEN = 50  # nearest to ask for beyond the list, so that a few hidde
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Say where to look: a namespace of an organization, which memories pass, and what time it is."""
+    """Say where to look: a namespace of an organization, which memories pass, and what time it is.
+
+    `hidden` are the memories that are left out unless asked for.
+    """
 
     org_id: UUID
     namespace: Namespace
+    hidden: Ids
     filters: Filters
     include: tuple[str, ...]
     now: datetime
@@ -65,13 +69,12 @@ class Seeds:
 
 async def read_visibility(connection: Connection, place: Place) -> Visibility:
     """Find out which memories pass."""
-    hidden = await memories.list_hidden_ids(connection, place.org_id, place.namespace.id, place.now)
     if place.narrows:
         allowed = await memories.list_matching_ids(
             connection, place.org_id, place.namespace.id, place.filters, place.include, place.now
         )
-        return Visibility(allowed, np.setdiff1d(hidden, allowed), len(allowed))
-    return Visibility(None, hidden, place.namespace.memory_count - len(hidden))
+        return Visibility(allowed, np.setdiff1d(place.hidden, allowed), len(allowed))
+    return Visibility(None, place.hidden, place.namespace.memory_count - len(place.hidden))
 
 
 async def find_seeds(

@@ -20,6 +20,7 @@ MAX_BATCH_TEXTS = 32
 MAX_BATCH_TOKENS = 256
 SHORT_REQUEST_TEXTS = 8  # requests up to both of these sizes take the short lane
 SHORT_REQUEST_TOKENS = 256
+PREPARED_AT_ONCE_CHARACTERS = 1000  # tokenising so little takes less time than handing it to a thread
 
 
 class BlockingModel(Protocol[PreparedT]):
@@ -153,7 +154,10 @@ class BatchingEmbedder(Generic[PreparedT]):
 
     async def _answer(self, texts: Sequence[str]) -> Vectors:
         loop = asyncio.get_running_loop()
-        prepared = await loop.run_in_executor(self._preparing, self._model.prepare, list(texts))
+        if sum(map(len, texts)) <= PREPARED_AT_ONCE_CHARACTERS:
+            prepared = self._model.prepare(texts)
+        else:
+            prepared = await loop.run_in_executor(self._preparing, self._model.prepare, list(texts))
         request = _Request(
             texts=prepared,
             vectors=np.empty((len(prepared), self.dimensions), np.float32),

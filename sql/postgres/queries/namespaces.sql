@@ -10,6 +10,19 @@ select namespace_id, name, embedder, memory_count, term_count, embedding_count, 
 from namespaces
 where org_id = :org_id and name = :name;
 
+-- name: find_namespace_and_hidden
+-- Read a namespace by its name, with the packed ids that recall leaves out unless asked, as list_hidden_ids does.
+select n.namespace_id, n.name, n.embedder, n.memory_count, n.term_count, n.embedding_count, hidden.ids as hidden
+from namespaces n
+cross join lateral (
+    select string_agg(int8send(m.memory_id), ''::bytea) as ids
+    from memories m
+    where m.org_id = :org_id and m.namespace_id = n.namespace_id
+      and (m.state in ('archived', 'quarantined') or m.expires_at is not null)
+      and (m.state in ('archived', 'quarantined') or m.expires_at <= :now)
+) hidden
+where n.org_id = :org_id and n.name = :name;
+
 -- name: grow_namespace
 -- Move a namespace's counters by what a transaction added or took away; last in it, since it locks the row.
 update namespaces
