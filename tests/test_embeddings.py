@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import numpy as np
 import pytest
@@ -12,11 +12,16 @@ from memoria.database import Database
 from memoria.embeddings import find_nearest, find_nearest_to_each, index_vectors, insert_embeddings
 from memoria.namespaces import Namespace
 from memoria.vocabulary import EXACT_SCAN_ROWS
+from tests.tenants import raw_of
 
 pytestmark = pytest.mark.anyio
 
 MEMORIES = 60
 SMALL = Namespace(1, "small", "random", MEMORIES, 0, MEMORIES)
+PARTITION = """
+    select part from generate_series(0, 15) part
+    where satisfies_hash_partition('embeddings'::regclass, 16, part, $1::uuid)
+"""
 LARGE = replace(SMALL, embedding_count=EXACT_SCAN_ROWS + 1)  # makes the store go through the graph
 
 
@@ -32,6 +37,13 @@ def draw_vectors(count: int, seed: int = 7) -> np.ndarray:
     unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     stored: np.ndarray = unit.astype(np.float16).astype(np.float32)  # as they are stored, so that ranks are the same
     return stored
+
+
+async def partition_of(database: Database, org_id: UUID) -> int:
+    """Number the partition that holds an organization's vectors."""
+    async with database.untenanted() as connection:
+        partition: int = await raw_of(connection).fetchval(PARTITION, org_id)
+        return partition
 
 
 async def test_every_vector_is_found_while_a_part_of_them_is_in_the_graph(database: Database) -> None:
@@ -72,3 +84,31 @@ async def test_a_batch_finds_nothing_where_nothing_is(database: Database) -> Non
     async with database.tenant(org_id) as connection:
         found = await find_nearest_to_each(connection, org_id, SMALL, draw_vectors(2), 6)
     assert [len(near.ids) for near in found] == [0, 0]
+
+
+async def test_the_graph_answers_too_few_passages_and_the_scan_fills_up(database: Database) -> None:
+    # One memory whose passages are all nearer than any other memory.
+    org_id, query = uuid4(), draw_vectors(1, seed=8)[0]
+    near = np.repeat(query[None, :], 50, axis=0)
+    others = draw_vectors(10)
+    async with database.tenant(org_id) as connection:
+        await insert_embeddings(connection, org_id, SMALL.id, [(1, near)])
+        await insert_embeddings(connection, org_id, SMALL.id, [(2 + i, others[i : i + 1]) for i in range(10)])
+        await index_vectors(connection, org_id, SMALL.id, 100)
+        found = await find_nearest(connection, org_id, LARGE, query, 10)
+    assert found.ids[0] == 1
+    assert len(set(found.ids.tolist())) == 10
+
+
+async def test_a_small_tenant_is_found_in_the_graph_of_a_large_one(database: Database) -> None:
+    query, crowd = draw_vectors(1, seed=8)[0], draw_vectors(1500, seed=3)
+    large, small = uuid4(), uuid4()
+    while await partition_of(database, small) != await partition_of(database, large):
+        small = uuid4()
+    async with database.tenant(large) as connection:
+        await insert_embeddings(connection, large, SMALL.id, [(i, crowd[i : i + 1]) for i in range(len(crowd))])
+        await index_vectors(connection, large, SMALL.id, len(crowd))
+    async with database.tenant(small) as connection:
+        await insert_embeddings(connection, small, SMALL.id, [(i, draw_vectors(20)[i : i + 1]) for i in range(20)])
+        await index_vectors(connection, small, SMALL.id, 20)
+        assert len((await find_nearest(connection, small, LARGE, query, 20)).ids) == 20
