@@ -160,7 +160,9 @@ def test_metadata_that_json_can_say_is_kept(metadata: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    "metadata", [[1], "text", {"a": object()}, {"a": float("nan")}, {"a": {1, 2}}, {"a": b"x"}], ids=str
+    "metadata",
+    [[1], "text", {"a": object()}, {"a": float("nan")}, {"a": {1, 2}}, {"a": b"x"}],
+    ids=["list", "text", "object", "not a number", "set", "bytes"],
 )
 def test_metadata_that_json_cannot_say_is_refused(metadata: Any) -> None:
     with pytest.raises(InvalidInputError) as caught:
