@@ -12,6 +12,7 @@ from memoria.namespaces import Namespace
 from memoria.vocabulary import EXACT_SCAN_ROWS
 
 HALF_VECTOR_HEADER_WORDS = 2  # int16 dimensions and int16 zero before the components
+PASSAGE = np.dtype([("memory_id", ">i8"), ("cosine", ">f8")])
 SLICE_ROWS = 10_000  # vectors read at once for a multiplication: 8 MB
 MULTIPLIED_ROWS_A_VECTOR = 500  # so many products cost as much as one search of the graph (benchmarks/latency)
 PASSAGE_SPARE = 2  # the graph answers passages: ask for more, so that enough memories remain
@@ -67,8 +68,8 @@ async def find_nearest(
     """
     place = {"org_id": org_id, "namespace_id": namespace.id, "vector": encode_half_vector(vector)}
     if namespace.embedding_count > EXACT_SCAN_ROWS:
-        rows = await connection.fetch("nearest_by_graph", limit=limit * PASSAGE_SPARE, **place)
-        found = _best_passages([(row["memory_id"], row["cosine"]) for row in rows], limit)
+        packed = await connection.fetch_value("nearest_by_graph", limit=limit * PASSAGE_SPARE, **place)
+        found = _best_passages(packed, limit)
         if len(found.ids) == limit:
             return found
     rows = await connection.fetch("nearest_by_scan", limit=limit, **place)
@@ -124,10 +125,8 @@ async def _search_each(
         vectors=[encode_half_vector(vector) for vector in vectors],
         limit=limit * PASSAGE_SPARE,
     )
-    passages: list[list[tuple[int, float]]] = [[] for _ in vectors]
-    for row in rows:
-        passages[row["number"] - 1].append((row["memory_id"], row["cosine"]))
-    near = [_best_passages(found, limit) for found in passages]
+    passages: dict[int, bytes] = {row["number"]: row["passages"] for row in rows}
+    near = [_best_passages(passages.get(number), limit) for number in range(1, len(vectors) + 1)]
     return [
         found if len(found.ids) == limit else await find_nearest(connection, org_id, namespace, vector, limit)
         for found, vector in zip(near, vectors, strict=True)
@@ -174,13 +173,14 @@ def _best_of_slice(
     return joined
 
 
-def _best_passages(passages: Sequence[tuple[int, float]], limit: int) -> Nearest:
+def _best_passages(packed: bytes | None, limit: int) -> Nearest:
     """Keep each memory's nearest passage, and of the memories the nearest."""
-    best: dict[int, float] = {}
-    for memory_id, cosine in passages:
-        best[memory_id] = max(cosine, best.get(memory_id, -1.0))
-    ranked = sorted(best.items(), key=lambda pair: (-pair[1], -pair[0]))[:limit]
-    return _nearest([pair[0] for pair in ranked], [pair[1] for pair in ranked])
+    passages = np.frombuffer(packed or b"", PASSAGE)
+    ids, cosines = passages["memory_id"].astype(np.int64), passages["cosine"].astype(np.float64)
+    order = np.lexsort((-ids, -cosines))
+    _, first = np.unique(ids[order], return_index=True)
+    best = order[np.sort(first)][:limit]
+    return Nearest(ids[best], cosines[best])
 
 
 def _nearest(ids: list[int], cosines: list[float]) -> Nearest:

@@ -19,6 +19,7 @@ from memoria.idempotency import claim_key, find_answer, store_answer
 from memoria.identifiers import IdMaker
 from memoria.ingest import Ingest, prepare_batch
 from memoria.learn import Recalled, RecallLearner
+from memoria.lexical import query_terms
 from memoria.passages import embed_queries
 from memoria.records import (
     Chunk,
@@ -55,6 +56,7 @@ from memoria.vocabulary import (
     Scope,
 )
 
+WARM_UP_TEXT = "a few words"
 WRITE_ATTEMPTS = 5  # a write that loses a race is computed again
 RACES = (
     MovedError,
@@ -111,6 +113,12 @@ class Engine:
         await self._learner.close()
         await self._embedder.close()
         await self.database.close()
+
+    def warm_up(self) -> None:
+        """Read the vocabularies that the first call would otherwise wait for: about half a second. Blocks."""
+        for count in (count_tokens, self._embedder.count_tokens):
+            count(WARM_UP_TEXT)
+        query_terms(WARM_UP_TEXT)
 
     async def ping(self) -> None:
         """Raise UnavailableError unless the database answers."""

@@ -81,6 +81,7 @@ async def _open_services(
         raise SettingsError("DATABASE_URL is not set.")
     engine = await Engine.open(settings.database_url, embedder, clock=clock, pool_size=settings.pool_size)
     stack.push_async_callback(engine.close)
+    await asyncio.to_thread(engine.warm_up)
     limiter = RateLimiter.open(settings.redis_url)
     stack.push_async_callback(limiter.close)
     return Services(engine, limiter, Metrics(), KeyUses(), clock)

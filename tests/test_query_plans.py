@@ -12,6 +12,7 @@ import pytest
 from memoria.database import Connection, Database, encode_half_vector
 from memoria.edges import NewEdge, insert_edges
 from memoria.embeddings import index_vectors, insert_embeddings
+from memoria.intents import AUTHOR_KEYS
 from memoria.postings import MemoryTerms, insert_postings
 from memoria.spreading import EDGE_TYPES
 from memoria.statements import load_statements
@@ -175,10 +176,10 @@ async def test_edges_are_walked_over_their_covering_indexes(filled: tuple[Databa
 
 
 @MODES
-@pytest.mark.parametrize("name", ["read_memories", "read_scoring_fields", "read_terms"])
+@pytest.mark.parametrize("name", ["read_memories", "read_candidates", "read_terms"])
 async def test_memories_are_read_by_their_key(filled: tuple[Database, UUID], mode: str, name: str) -> None:
     database, org_id = filled
-    place = {"namespace_id": NAMESPACE} if name == "read_scoring_fields" else {}
+    place = {"namespace_id": NAMESPACE, "author_keys": AUTHOR_KEYS} if name == "read_candidates" else {}
     async with database.tenant(org_id) as connection:
         plan = await explain(connection, mode, name, org_id=org_id, ids=IDS[:50], **place)
     assert "memories" not in scanned_whole(plan)

@@ -21,18 +21,22 @@ order by cosine desc, memory_id desc
 limit :limit;
 
 -- name: nearest_by_graph
--- Find the nearest passages through the graph index, and by scan among those not in it yet.
-(select memory_id, 1 - (embedding <=> :vector::halfvec) as cosine
- from embeddings
- where org_id = :org_id and namespace_id = :namespace_id and in_graph
- order by embedding <=> :vector::halfvec
- limit :limit)
-union all
-(select memory_id, 1 - (embedding <=> :vector::halfvec)
- from embeddings
- where org_id = :org_id and namespace_id = :namespace_id and not in_graph
- order by (embedding <=> :vector::halfvec) + 0
- limit :limit);
+-- Find the nearest passages through the graph index, and by scan among those not in it yet; packed, id (int8) and
+-- cosine (float8).
+select string_agg(int8send(memory_id) || float8send(cosine), ''::bytea)
+from (
+    (select memory_id, 1 - (embedding <=> :vector::halfvec) as cosine
+     from embeddings
+     where org_id = :org_id and namespace_id = :namespace_id and in_graph
+     order by embedding <=> :vector::halfvec
+     limit :limit)
+    union all
+    (select memory_id, 1 - (embedding <=> :vector::halfvec)
+     from embeddings
+     where org_id = :org_id and namespace_id = :namespace_id and not in_graph
+     order by (embedding <=> :vector::halfvec) + 0
+     limit :limit)
+) near;
 
 -- name: nearest_among
 -- Find the nearest among the given memories (those that pass a filter).
@@ -51,8 +55,8 @@ where org_id = :org_id and namespace_id = :namespace_id and memory_id = any(:ids
 group by memory_id;
 
 -- name: nearest_to_each_by_graph
--- Find the nearest passages to each of several vectors (numbered from 1), as nearest_by_graph does for one.
-select asked.number, near.memory_id, near.cosine
+-- Find the nearest passages to each of several vectors (numbered from 1), packed as by nearest_by_graph.
+select asked.number, string_agg(int8send(near.memory_id) || float8send(near.cosine), ''::bytea) as passages
 from unnest(:vectors::halfvec[]) with ordinality as asked (vector, number)
 cross join lateral (
     (select memory_id, 1 - (embedding <=> asked.vector) as cosine
@@ -66,7 +70,8 @@ cross join lateral (
      where org_id = :org_id and namespace_id = :namespace_id and not in_graph
      order by (embedding <=> asked.vector) + 0
      limit :limit)
-) near;
+) near
+group by asked.number;
 
 -- name: read_embeddings
 -- Pack a slice of a namespace's vectors, from a memory on: a batch compares itself with them in one multiplication.
