@@ -348,7 +348,11 @@ async def list_part_ids(connection: Connection, org_id: UUID, memory_id: int) ->
 
 
 async def lock_deletable(connection: Connection, org_id: UUID, ids: Sequence[int]) -> list[asyncpg.Record]:
-    """Lock memories and their parts for deletion; the rows hold what their index entries are found by."""
+    """Lock memories and their parts for deletion; the rows hold what their index entries are found by.
+
+    Parts are looked for once the memories themselves are locked: an edit under way may just have replaced them.
+    """
+    await connection.execute("lock_memories", org_id=org_id, ids=ids)
     return await connection.fetch("lock_deletable", org_id=org_id, ids=ids)
 
 

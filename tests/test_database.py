@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from uuid import uuid4
 
 import asyncpg
@@ -10,6 +11,8 @@ import pytest
 
 from memoria import database as database_module
 from memoria.database import Database, encode_half_vector, unpack_ids
+from memoria.embedding import FakeEmbedder
+from memoria.engine import Engine
 from memoria.errors import UnavailableError
 from tests.tenants import Tenant, raw_of
 
@@ -131,14 +134,12 @@ async def test_a_server_that_is_away_is_unavailable(url: str) -> None:
         await Database.open(url)
 
 
-async def test_an_engine_answers_again_after_its_connections_were_cut(tenant: Tenant, owner_url: str) -> None:
+async def test_an_engine_answers_again_after_its_connections_were_cut(
+    tenant: Tenant, small_pool: Database, owner_url: str
+) -> None:
+    tenant = replace(tenant, engine=Engine(small_pool, FakeEmbedder(), tenant.clock))
     memory = await tenant.encode("still here")
-    owner = await asyncpg.connect(owner_url)
-    await owner.execute(
-        "select pg_terminate_backend(pid) from pg_stat_activity"
-        " where datname = current_database() and pid <> pg_backend_pid()"
-    )
-    await owner.close()
+    await terminate(owner_url, (await tenant.fetch("select pg_backend_pid()"))[0][0])
     answers = await asyncio.gather(*(tenant.recalled("still here") for _ in range(20)), return_exceptions=True)
     assert {type(answer) for answer in answers if isinstance(answer, BaseException)} <= {UnavailableError}
     assert await tenant.recalled("still here") == [memory.id]

@@ -181,6 +181,14 @@ from memories
 where org_id = :org_id and part_of = :memory_id
 order by memory_id;
 
+-- name: lock_memories
+-- Lock memories in order; from then on nobody adds parts to them.
+select memory_id
+from memories
+where org_id = :org_id and memory_id = any(:ids::bigint[])
+order by memory_id
+for update;
+
 -- name: lock_deletable
 -- Lock the named memories and their parts, in order, and read what their traces in other tables are found by.
 select memory_id, namespace_id, terms, term_count
