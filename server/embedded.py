@@ -38,7 +38,7 @@ _LOG_BYTES = 10 * 1024 * 1024
 _POSTGRES_SETTINGS = {
     "listen_addresses": "",
     "max_connections": "200",
-    "shared_buffers": "256MB",
+    "shared_buffers": "512MB",
     "effective_cache_size": "1GB",
     "work_mem": "16MB",
     "maintenance_work_mem": "256MB",
