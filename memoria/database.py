@@ -25,6 +25,7 @@ CONNECTION_ERRORS = (
     OSError,
     TimeoutError,
     asyncpg.InterfaceError,
+    asyncpg.InternalClientError,  # a query that the broken connection left unfinished is still in the way
     asyncpg.PostgresConnectionError,
     asyncpg.CannotConnectNowError,
     asyncpg.AdminShutdownError,
@@ -140,8 +141,13 @@ class Database:
 
 
 async def _roll_back(raw: asyncpg.pool.PoolConnectionProxy) -> None:
-    if not raw.is_closed():
+    if raw.is_closed():
+        return
+    try:
         await raw.execute(load_statements("postgres")["rollback"].sql)
+    except CONNECTION_ERRORS:
+        # The connection broke in the middle of a query: the server has undone the rest, and the first error tells why.
+        raw.terminate()
 
 
 async def _end_transaction(raw: asyncpg.Connection) -> None:
