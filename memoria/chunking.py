@@ -5,9 +5,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 from memoria.errors import InvalidInputError
 from memoria.records import Chunk
+from memoria.vocabulary import MAX_CHUNK_TOKENS, MIN_CHUNK_TOKENS
 
-MIN_CHUNK_TOKENS = 20
-MAX_CHUNK_TOKENS = 8192
 PASSAGE_OVERLAP_TOKENS = 32  # so that a sentence on a border stands whole in one of the two passages
 
 FENCE = re.compile(r"^(```|~~~)[^\n]*\n.*?(?:^\1[^\n]*(?:\n|\Z)|\Z)", re.MULTILINE | re.DOTALL)

@@ -8,11 +8,9 @@ from memoria.errors import InvalidInputError
 from memoria.identifiers import format_id
 from memoria.records import Context, ContextRequest, Filters, Hit, Memory, Recall, RecallRequest
 from memoria.tokens import count_tokens
-from memoria.vocabulary import MAX_RECALL_LIMIT, Tier
+from memoria.vocabulary import MAX_CONTEXT_TOKENS, MAX_RECALL_LIMIT, MIN_CONTEXT_TOKENS, Tier
 
 FORMATS = ("markdown", "xml")
-MIN_TOKEN_BUDGET = 64
-MAX_TOKEN_BUDGET = 200_000
 ESTABLISHED_TIERS = (Tier.CORE, Tier.SEMANTIC)
 HEADINGS = {True: "Established facts", False: "Recent context"}
 # Characters that no XML document may hold, not even escaped.
@@ -27,9 +25,9 @@ def context_recall(request: ContextRequest) -> RecallRequest:
     """Turn a context request into the recall that it is written from. Raises InvalidInputError."""
     if request.format not in FORMATS:
         raise InvalidInputError(f"`format` must be one of {', '.join(FORMATS)}.", field="format")
-    if not MIN_TOKEN_BUDGET <= request.token_budget <= MAX_TOKEN_BUDGET:
+    if not MIN_CONTEXT_TOKENS <= request.token_budget <= MAX_CONTEXT_TOKENS:
         raise InvalidInputError(
-            f"`token_budget` must be between {MIN_TOKEN_BUDGET} and {MAX_TOKEN_BUDGET}.", field="token_budget"
+            f"`token_budget` must be between {MIN_CONTEXT_TOKENS} and {MAX_CONTEXT_TOKENS}.", field="token_budget"
         )
     return RecallRequest(
         query=request.query,

@@ -150,7 +150,7 @@ class Engine:
             return replay
         now = self._clock()
         batch = await prepare_batch(principal, items, now, self._embedder, atomic=atomic)
-        return await self._retry(lambda: self._encode_once(principal, batch, once))
+        return await self._retry(lambda: self._encode_once(principal, batch, once, now))
 
     def chunk(self, content: str, max_tokens: int = CHUNK_TOKENS) -> tuple[Chunk, ...]:
         """Cut a text into chunks on sentence and code-block borders; nothing is stored."""
@@ -273,7 +273,8 @@ class Engine:
         vectors = await embed_prepared(self._embedder, [revision.prepared])
 
         async def store(connection: Connection) -> Memory:
-            return await revise.store_revision(self._encoder(connection, principal), principal, revision, vectors)
+            encoder = self._encoder(connection, principal, now)
+            return await revise.store_revision(encoder, principal, revision, vectors)
 
         return await self._retry(lambda: self._write(principal, store))
 
@@ -351,11 +352,11 @@ class Engine:
 
     # Transactions
 
-    def _encoder(self, connection: Connection, principal: Principal) -> Encoder:
-        return Encoder(connection, principal.org_id, self._ids, self._clock(), self._embedder.name)
+    def _encoder(self, connection: Connection, principal: Principal, now: datetime) -> Encoder:
+        return Encoder(connection, principal.org_id, self._ids, now, self._embedder.name)
 
     async def _encode_once(
-        self, principal: Principal, batch: Ingest, once: Once | None
+        self, principal: Principal, batch: Ingest, once: Once | None, now: datetime
     ) -> tuple[Encoded | EncodeFailure, ...] | Replay:
         """Embed what is not stored yet, holding no connection meanwhile, then store the batch."""
         async with self.database.tenant(principal.org_id) as connection:
@@ -363,7 +364,7 @@ class Engine:
         vectors = await embed_prepared(self._embedder, unknown)
 
         async def work(connection: Connection) -> tuple[Encoded | EncodeFailure, ...]:
-            return await batch.store(self._encoder(connection, principal), vectors)
+            return await batch.store(self._encoder(connection, principal, now), vectors)
 
         return await self._write_once(principal, once, work)
 

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from memoria.vocabulary import EdgeType, Intent, MemoryState, MemoryType, Scope, Source, Tier
+from memoria.vocabulary import CONTEXT_TOKENS, EdgeType, Intent, MemoryState, MemoryType, Scope, Source, Tier
 
 JsonObject = Mapping[str, Any]
 
@@ -207,7 +207,7 @@ class ContextRequest:
 
     query: str | None
     namespace: str | None = None
-    token_budget: int = 4096
+    token_budget: int = CONTEXT_TOKENS
     url: str | None = None
     project: str | None = None
     format: str = "markdown"

@@ -110,6 +110,10 @@ MAX_RECALL_LIMIT = 100
 MAX_PAGE_LIMIT = 200
 MAX_FORGET_IDS = 1000
 MAX_SEARCH_RANK = 1000  # how deep a search's cursor goes
+MIN_CHUNK_TOKENS = 20  # a smaller chunk says nothing by itself
+MAX_CHUNK_TOKENS = 8192
+MIN_CONTEXT_TOKENS = 64  # the notice and one short memory
+MAX_CONTEXT_TOKENS = 200_000
 IDEMPOTENCY_HOURS = 24  # how long a repeated key gets the first answer
 
 # Encoding.
@@ -125,6 +129,7 @@ FIRST_TIER_SALIENCE = 0.5  # from here on a memory starts one tier higher
 SEMANTIC_EDGE_COSINE = 0.60  # a neighbour nearer than this gets a Semantic edge
 SEMANTIC_EDGE_LIMIT = 5  # ... and at most so many
 TEMPORAL_EDGE_MINUTES = 30  # without a session, the previous memory within so long
+CONTEXT_TOKENS = 4096  # default budget of a context
 CHUNK_TOKENS = 400  # default size of a chunk
 
 # Vectors.

@@ -13,13 +13,13 @@ from starlette.middleware import Middleware
 from starlette.types import Receive, Scope, Send
 
 from accounts.key_uses import KeyUses
+from accounts.logs import configure_logging
 from memoria.embedding import Embedder
 from memoria.engine import Engine
 from memoria.errors import NotFoundError
 from server.edge import Edge
 from server.embedders import open_embedder
 from server.limits import RateLimiter
-from server.logs import configure_logging
 from server.mcp_endpoint import McpEndpoint
 from server.mcp_server import make_mcp_server
 from server.metrics import Metrics, serve_metrics

@@ -9,8 +9,8 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from accounts.logs import describe_fault
 from memoria.errors import ContentTooLargeError, MemoriaError
-from server.logs import describe_fault
 from server.problems import internal_response, problem_response
 from server.state import services_of, state_of
 

@@ -34,9 +34,9 @@ from mcp_types import (
 from starlette.requests import Request
 
 from accounts.keys import FoundKey
+from accounts.logs import describe_fault
 from memoria.errors import InvalidInputError, MemoriaError, UnavailableError
 from server.call import read_namespace
-from server.logs import describe_fault
 from server.mcp_prompts import PROMPTS, write_prompt
 from server.mcp_rendering import compact_json
 from server.mcp_resources import ONE_MEMORY, RECENT, read_resource

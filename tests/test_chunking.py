@@ -4,10 +4,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memoria.chunking import MAX_CHUNK_TOKENS, MIN_CHUNK_TOKENS, chunk_text, split_passages
+from memoria.chunking import chunk_text, split_passages
 from memoria.embedding import FakeEmbedder
 from memoria.errors import InvalidInputError
 from memoria.tokens import count_tokens
+from memoria.vocabulary import MAX_CHUNK_TOKENS, MIN_CHUNK_TOKENS
 
 PIECES = st.sampled_from(
     [

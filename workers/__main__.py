@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 
 import structlog
 
+from accounts.logs import configure_logging
 from memoria.database import Database
 from memoria.errors import UnavailableError
 from workers.schedule import AWAY_SECONDS, Task, run_tasks
@@ -41,7 +42,7 @@ def main(arguments: Sequence[str], environ: Mapping[str, str]) -> int:
     except SettingsError as error:
         print(error, file=sys.stderr)
         return 1
-    _configure_logging(settings.log_level)
+    configure_logging(settings.log_level)
     asyncio.run(_work(settings))
     return 0
 
@@ -74,17 +75,6 @@ async def _open_database(settings: Settings, stop: asyncio.Event) -> Database | 
         except TimeoutError:
             continue
     return None
-
-
-def _configure_logging(level: str) -> None:
-    structlog.configure(
-        processors=[
-            structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="iso", utc=True),
-            structlog.processors.JSONRenderer(),
-        ],
-        wrapper_class=structlog.make_filtering_bound_logger(level.upper()),
-    )
 
 
 if __name__ == "__main__":

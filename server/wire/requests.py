@@ -9,10 +9,13 @@ from memoria.errors import InvalidInputError
 from memoria.records import ContextRequest, Filters, MemoryPatch, NewMemory, RecallRequest, SearchRequest
 from memoria.vocabulary import (
     CHUNK_TOKENS,
+    CONTEXT_TOKENS,
     DEFAULT_CONFIDENCE,
     MAX_BATCH_MEMORIES,
     MAX_BATCH_QUERIES,
     MAX_CATEGORY_CHARACTERS,
+    MAX_CHUNK_TOKENS,
+    MAX_CONTEXT_TOKENS,
     MAX_FORGET_IDS,
     MAX_PAGE_LIMIT,
     MAX_PROJECT_CHARACTERS,
@@ -20,6 +23,8 @@ from memoria.vocabulary import (
     MAX_RELATED_URLS,
     MAX_TAGS,
     MAX_TITLE_CHARACTERS,
+    MIN_CHUNK_TOKENS,
+    MIN_CONTEXT_TOKENS,
 )
 from server.wire.fields import (
     MAX_TTL_SECONDS,
@@ -41,6 +46,7 @@ from server.wire.fields import (
 from server.wire.filters import FiltersBody
 
 MAX_TOKEN_BUDGET = 1_000_000
+ContextTokenBudget = Annotated[Whole, Field(ge=MIN_CONTEXT_TOKENS, le=MAX_CONTEXT_TOKENS)]
 TokenBudget = Annotated[Whole, Field(ge=1, le=MAX_TOKEN_BUDGET)]
 QUERY_OR_URL = ConfigDict(json_schema_extra={"anyOf": [{"required": ["query"]}, {"required": ["url"]}]})
 Ttl = Annotated[Whole, Field(ge=1, le=MAX_TTL_SECONDS)]
@@ -178,7 +184,7 @@ class ContextBody(Body):
 
     query: Text | None = None
     namespace: Namespace | None = None
-    token_budget: TokenBudget = 4096
+    token_budget: ContextTokenBudget = CONTEXT_TOKENS
     url: Text | None = None
     project: Text | None = None
     format: ContextFormat = "markdown"
@@ -273,7 +279,7 @@ class ChunkBody(Body):
     """Cut a text; nothing is stored."""
 
     content: Name
-    max_tokens: Annotated[Whole, Field(ge=1, le=8192)] = CHUNK_TOKENS
+    max_tokens: Annotated[Whole, Field(ge=MIN_CHUNK_TOKENS, le=MAX_CHUNK_TOKENS)] = CHUNK_TOKENS
 
 
 def narrow_to_project(filters: Filters, project: str | None) -> Filters:
