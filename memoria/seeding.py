@@ -94,7 +94,7 @@ async def find_seeds(
     """
     nearest = await _find_nearest(connection, place, visibility, vector, per_list)
     lexical_ids, lexical_scores = await _score_lexical(connection, place, visibility, query)
-    best = np.argsort(-lexical_scores, kind="stable")[:per_list]
+    best = _highest(lexical_scores, per_list)
     parts = [nearest.ids, lexical_ids[best], np.empty(0, np.int64) if extra is None else extra]
     ids = np.unique(np.concatenate(parts))
     missing = np.setdiff1d(ids, nearest.ids)
@@ -144,6 +144,14 @@ async def _score_lexical(
     )
     shown = visibility.mask(ids)
     return ids[shown], scores[shown]
+
+
+def _highest(scores: Floats, count: int) -> npt.NDArray[np.intp]:
+    """Point at the highest scores, best first, of equal ones the first; sorts no more than it must."""
+    if len(scores) <= count:
+        return np.argsort(-scores, kind="stable")
+    among = np.flatnonzero(scores >= np.partition(scores, -count)[-count])
+    return among[np.argsort(-scores[among], kind="stable")][:count]
 
 
 def _look_up(ids: Ids, known_ids: Ids, values: Floats) -> Floats:
