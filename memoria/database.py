@@ -20,6 +20,10 @@ STATEMENT_TIMEOUT_SECONDS = 60.0
 # application sorts, so the order may be relaxed.
 GRAPH_SETTINGS = {"hnsw.ef_search": "100", "hnsw.iterative_scan": "relaxed_order"}
 
+# How the planner weighs what it cannot know: the indexes are in memory or on a solid-state disk, and no query runs long
+# enough to be worth compiling. Set here, so that a server's own defaults do not change the plans.
+PLAN_SETTINGS = {"random_page_cost": "1.1", "jit": "off"}
+
 # What asyncpg and the socket raise when the server is away, restarting or out of connections.
 CONNECTION_ERRORS = (
     OSError,
@@ -90,7 +94,7 @@ class Database:
                 command_timeout=STATEMENT_TIMEOUT_SECONDS,
                 init=_prepare_connection,
                 reset=_end_transaction,
-                server_settings={"role": APPLICATION_ROLE, "timezone": "UTC", **GRAPH_SETTINGS},
+                server_settings={"role": APPLICATION_ROLE, "timezone": "UTC", **GRAPH_SETTINGS, **PLAN_SETTINGS},
             )
         except (*CONNECTION_ERRORS, asyncpg.PostgresError) as error:
             raise UnavailableError(f"The database does not answer: {type(error).__name__}.") from error
