@@ -1,5 +1,7 @@
 """Open the pool, speak to Postgres by query name, and confine each transaction to its tenant."""
 
+import asyncio
+import contextlib
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -11,10 +13,18 @@ import numpy as np
 
 from memoria.errors import UnavailableError
 from memoria.statements import load_statements
+from memoria.turns import RefusedError, Turns
 
 APPLICATION_ROLE = "memoria_app"
-ACQUIRE_TIMEOUT_SECONDS = 10.0
-STATEMENT_TIMEOUT_SECONDS = 60.0
+QUEUE_TIMEOUT_SECONDS = 20.0  # of a crowd before a server that works; one that hangs sends it away sooner
+STALL_SECONDS = 5.0  # with every connection busy and none given back for so long, nobody is kept waiting
+CONNECT_TIMEOUT_SECONDS = 5.0
+ANSWER_TIMEOUT_SECONDS = 5.0  # begin and rollback do no work: a server that takes longer to answer them hangs
+STATEMENT_TIMEOUT_SECONDS = 30.0
+CLOSE_TIMEOUT_SECONDS = 10.0
+# The server gives up a little earlier than we do, and the connection stays usable.
+SERVER_STATEMENT_TIMEOUT_MS = 28_000
+IDLE_TRANSACTION_TIMEOUT_MS = 60_000  # a transaction whose client vanished without a word holds its locks no longer
 
 # How many candidates a search of the graph keeps, and that it goes on while the filter by tenant leaves too few: the
 # application sorts, so the order may be relaxed.
@@ -24,46 +34,51 @@ GRAPH_SETTINGS = {"hnsw.ef_search": "100", "hnsw.iterative_scan": "relaxed_order
 # enough to be worth compiling. Set here, so that a server's own defaults do not change the plans.
 PLAN_SETTINGS = {"random_page_cost": "1.1", "jit": "off"}
 
-# What asyncpg and the socket raise when the server is away, restarting or out of connections.
+# What asyncpg and the socket raise when the server is away, restarting, out of connections, memory or disk, or a
+# standby that takes no writes. A statement that a migration made stale is prepared anew with the next try.
 CONNECTION_ERRORS = (
     OSError,
     TimeoutError,
     asyncpg.InterfaceError,
     asyncpg.InternalClientError,  # a query that the broken connection left unfinished is still in the way
     asyncpg.PostgresConnectionError,
-    asyncpg.CannotConnectNowError,
-    asyncpg.AdminShutdownError,
-    asyncpg.CrashShutdownError,
-    asyncpg.TooManyConnectionsError,
+    asyncpg.OperatorInterventionError,
+    asyncpg.InsufficientResourcesError,
+    asyncpg.PostgresSystemError,
+    asyncpg.ReadOnlySQLTransactionError,
+    asyncpg.IdleInTransactionSessionTimeoutError,
+    asyncpg.LockNotAvailableError,
+    asyncpg.InvalidCachedStatementError,
 )
 
 
 class Connection:
     """Run named queries inside one transaction. Stores receive it; they never begin or commit."""
 
-    def __init__(self, raw: asyncpg.pool.PoolConnectionProxy) -> None:
+    def __init__(self, raw: asyncpg.pool.PoolConnectionProxy, timeout_seconds: float | None = None) -> None:
         self._raw = raw
+        self._timeout_seconds = timeout_seconds  # of each statement; None is the pool's own
         self._statements = load_statements("postgres")
 
     async def fetch(self, name: str, /, **parameters: object) -> list[asyncpg.Record]:
         """Run a query and return its rows."""
         statement = self._statements[name]
-        return await self._raw.fetch(statement.sql, *statement.arguments(parameters))
+        return await self._raw.fetch(statement.sql, *statement.arguments(parameters), timeout=self._timeout_seconds)
 
     async def fetch_row(self, name: str, /, **parameters: object) -> asyncpg.Record | None:
         """Run a query and return its first row, or None."""
         statement = self._statements[name]
-        return await self._raw.fetchrow(statement.sql, *statement.arguments(parameters))
+        return await self._raw.fetchrow(statement.sql, *statement.arguments(parameters), timeout=self._timeout_seconds)
 
     async def fetch_value(self, name: str, /, **parameters: object) -> Any:
         """Run a query and return the first column of its first row, or None."""
         statement = self._statements[name]
-        return await self._raw.fetchval(statement.sql, *statement.arguments(parameters))
+        return await self._raw.fetchval(statement.sql, *statement.arguments(parameters), timeout=self._timeout_seconds)
 
     async def execute(self, name: str, /, **parameters: object) -> int:
         """Run a statement and return how many rows it touched."""
         statement = self._statements[name]
-        status = await self._raw.execute(statement.sql, *statement.arguments(parameters))
+        status = await self._raw.execute(statement.sql, *statement.arguments(parameters), timeout=self._timeout_seconds)
         count = status.rpartition(" ")[2]
         return int(count) if count.isdigit() else 0
 
@@ -77,6 +92,7 @@ class Database:
 
     def __init__(self, pool: asyncpg.Pool) -> None:
         self._pool = pool
+        self._turns = Turns(pool.get_max_size(), STALL_SECONDS)
         self._statements = load_statements("postgres")
 
     @classmethod
@@ -94,15 +110,24 @@ class Database:
                 command_timeout=STATEMENT_TIMEOUT_SECONDS,
                 init=_prepare_connection,
                 reset=_end_transaction,
-                server_settings={"role": APPLICATION_ROLE, "timezone": "UTC", **GRAPH_SETTINGS, **PLAN_SETTINGS},
+                server_settings={
+                    "role": APPLICATION_ROLE,
+                    "timezone": "UTC",
+                    "statement_timeout": str(SERVER_STATEMENT_TIMEOUT_MS),
+                    "idle_in_transaction_session_timeout": str(IDLE_TRANSACTION_TIMEOUT_MS),
+                    **GRAPH_SETTINGS,
+                    **PLAN_SETTINGS,
+                },
             )
         except (*CONNECTION_ERRORS, asyncpg.PostgresError) as error:
-            raise UnavailableError(f"The database does not answer: {type(error).__name__}.") from error
+            raise _unavailable(error) from error
         return cls(pool)
 
     async def close(self) -> None:
-        """Close every connection once its transaction has ended."""
-        await self._pool.close()
+        """Close every connection once its transaction has ended; break off those that a hanging server keeps."""
+        with contextlib.suppress(TimeoutError):
+            # What is cut off by the time limit is terminated by the pool itself.
+            await asyncio.wait_for(self._pool.close(), CLOSE_TIMEOUT_SECONDS)
 
     @asynccontextmanager
     async def tenant(self, org_id: UUID) -> AsyncIterator[Connection]:
@@ -112,18 +137,23 @@ class Database:
 
     @asynccontextmanager
     async def untenanted(self) -> AsyncIterator[Connection]:
-        """Open a transaction that sees no tenant's rows: for the look-ups made before the tenant is known."""
+        """Open a transaction that sees no tenant's rows."""
         async with self._transaction(self._statements["begin"].sql) as connection:
             yield connection
 
     @asynccontextmanager
     async def lookup(self) -> AsyncIterator[Connection]:
-        """Lend a connection without a transaction, for one query that needs no tenant: one round trip, not three."""
-        try:
-            async with self._pool.acquire(timeout=ACQUIRE_TIMEOUT_SECONDS) as raw:
-                yield Connection(raw)
-        except CONNECTION_ERRORS as error:
-            raise UnavailableError(f"The database does not answer: {type(error).__name__}.") from error
+        """Lend a connection without a transaction, for one query that needs no tenant: one round trip, not three.
+
+        Such a look-up begins a request: it lets those go first that are under way.
+        """
+        async with self._connection(urgent=False) as raw:
+            try:
+                yield Connection(raw, ANSWER_TIMEOUT_SECONDS)
+            except TimeoutError:
+                self._turns.refuse_waiting()
+                raw.terminate()
+                raise
 
     def _begin(self, org_id: UUID) -> str:
         # `set local` takes no parameters; a UUID's own text is 36 hexadecimal digits and hyphens.
@@ -131,26 +161,72 @@ class Database:
 
     @asynccontextmanager
     async def _transaction(self, begin: str) -> AsyncIterator[Connection]:
+        async with self._connection(urgent=True) as raw:
+            try:
+                await self._begin_on(raw, begin)
+                yield Connection(raw)
+            except BaseException as error:
+                await _abandon(raw, error)
+                raise
+            await self._commit(raw)
+
+    @asynccontextmanager
+    async def _connection(self, *, urgent: bool) -> AsyncIterator[asyncpg.pool.PoolConnectionProxy]:
+        """Wait for a turn and lend a connection. Raises UnavailableError for all that the database may do to it."""
         try:
-            async with self._pool.acquire(timeout=ACQUIRE_TIMEOUT_SECONDS) as raw:
-                await raw.execute(begin)
+            async with self._turns.turn(urgent=urgent, wait_seconds=QUEUE_TIMEOUT_SECONDS):
+                raw = await self._acquire()
                 try:
-                    yield Connection(raw)
-                except BaseException:
-                    await _roll_back(raw)
-                    raise
-                await raw.execute(self._statements["commit"].sql)
-        except CONNECTION_ERRORS as error:
-            raise UnavailableError(f"The database does not answer: {type(error).__name__}.") from error
+                    yield raw
+                finally:
+                    await self._release(raw)
+        except (*CONNECTION_ERRORS, RefusedError) as error:
+            raise _unavailable(error) from error
+
+    async def _acquire(self) -> asyncpg.pool.PoolConnectionProxy:
+        try:
+            return await self._pool.acquire(timeout=CONNECT_TIMEOUT_SECONDS)
+        except (*CONNECTION_ERRORS, asyncpg.PostgresError) as error:
+            # Whatever keeps a connection from being opened will keep the next one too.
+            self._turns.refuse_waiting()
+            raise _unavailable(error) from error
+
+    async def _release(self, raw: asyncpg.pool.PoolConnectionProxy) -> None:
+        # The outcome is known by now; a connection that cannot be handed back is closed by the pool.
+        with contextlib.suppress(*CONNECTION_ERRORS):
+            await self._pool.release(raw, timeout=ANSWER_TIMEOUT_SECONDS)
+
+    async def _begin_on(self, raw: asyncpg.pool.PoolConnectionProxy, begin: str) -> None:
+        try:
+            await raw.execute(begin, timeout=ANSWER_TIMEOUT_SECONDS)
+        except TimeoutError:
+            self._turns.refuse_waiting()
+            raise
+
+    async def _commit(self, raw: asyncpg.pool.PoolConnectionProxy) -> None:
+        commit = self._statements["commit"].sql
+        try:
+            outcome = await raw.execute(commit)
+        except CONNECTION_ERRORS:
+            raw.terminate()
+            raise
+        if outcome.lower() not in commit:
+            # The server undoes a transaction in which a statement failed, and says so no louder than in this word.
+            raise RuntimeError("a failed transaction was committed")
 
 
-async def _roll_back(raw: asyncpg.pool.PoolConnectionProxy) -> None:
-    if raw.is_closed():
+def _unavailable(error: BaseException) -> UnavailableError:
+    return UnavailableError(f"The database does not answer: {type(error).__name__}.")
+
+
+async def _abandon(raw: asyncpg.pool.PoolConnectionProxy, error: BaseException) -> None:
+    """Undo a transaction; where the server does not answer, by closing the connection: waiting helps nobody."""
+    if isinstance(error, TimeoutError | OSError | asyncpg.InternalClientError) or raw.is_closed():
+        raw.terminate()
         return
     try:
-        await raw.execute(load_statements("postgres")["rollback"].sql)
-    except CONNECTION_ERRORS:
-        # The connection broke in the middle of a query: the server has undone the rest, and the first error tells why.
+        await raw.execute(load_statements("postgres")["rollback"].sql, timeout=ANSWER_TIMEOUT_SECONDS)
+    except (*CONNECTION_ERRORS, asyncpg.PostgresError):
         raw.terminate()
 
 

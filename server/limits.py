@@ -15,7 +15,7 @@ from redis.exceptions import RedisError
 
 from accounts.organizations import RateLimit
 
-REDIS_TIMEOUT_SECONDS = 0.1  # what a hanging Redis may cost one request
+REDIS_TIMEOUT_SECONDS = 0.25  # what a hanging Redis may cost one request; a crowded event loop is late by itself
 REDIS_CONNECTIONS = 8  # a token takes a tenth of a millisecond: more connections would only cost
 REOPEN_SECONDS = 3.0  # how long Redis is then left alone
 MAX_LOCAL_BUCKETS = 10_000

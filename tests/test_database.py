@@ -96,7 +96,7 @@ async def test_a_connection_lost_in_a_transaction_is_unavailable_and_then_back(
 
 
 async def test_an_empty_pool_is_unavailable(small_pool: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(database_module, "ACQUIRE_TIMEOUT_SECONDS", 0.05)
+    monkeypatch.setattr(database_module, "QUEUE_TIMEOUT_SECONDS", 0.05)
     async with small_pool.untenanted():
         with pytest.raises(UnavailableError, match="TimeoutError"):
             async with small_pool.untenanted():

@@ -26,6 +26,7 @@ class EndpointSettings:
     `base_url` is what `/embeddings` is appended to, e.g. `https://api.example.com/v1`. `dimensions` is what
     the vectors must have; it is sent to the endpoint only with `send_dimensions`, as many models refuse it.
     `max_tokens` is the model's window, in this embedder's cautious counting of one token per character.
+    `timeout_seconds` is for one attempt's silence, `patience_seconds` for all attempts of a batch together.
     """
 
     base_url: str
@@ -35,7 +36,8 @@ class EndpointSettings:
     send_dimensions: bool = False
     max_tokens: int = 2000
     batch_texts: int = 64
-    timeout_seconds: float = 30.0
+    timeout_seconds: float = 20.0
+    patience_seconds: float = 45.0
     first_wait_seconds: float = 0.5
 
     def __post_init__(self) -> None:
@@ -98,7 +100,11 @@ class OpenAICompatibleEmbedder:
         body: dict[str, object] = {"model": self._settings.model, "input": texts, "encoding_format": "float"}
         if self._settings.send_dimensions:
             body["dimensions"] = self.dimensions
-        response = await self._post(body)
+        try:
+            async with asyncio.timeout(self._settings.patience_seconds):
+                response = await self._post(body)
+        except TimeoutError as late:
+            raise EmbedderUnavailableError("the embedding endpoint took too long") from late
         try:
             return _read_vectors(response.json(), len(texts), self.dimensions)
         except (ValueError, TypeError) as malformed:
