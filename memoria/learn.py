@@ -70,6 +70,9 @@ class RecallLearner:
             except (UnavailableError, asyncpg.DeadlockDetectedError) as error:
                 log.warning("recalls wait to be written: %s", type(error).__name__)
                 self._waiting.extendleft(reversed(own))
+            except asyncpg.PostgresError as error:
+                # What Postgres refuses once it would refuse for ever; the lessons after it still count.
+                log.error("recalls cannot be written: %s", type(error).__name__)
 
     async def close(self) -> None:
         """Stop, and write what is noted."""

@@ -260,11 +260,18 @@ async def read_candidates(
 
 
 async def list_page(
-    connection: Connection, org_id: UUID, namespace_id: int, url: str, site: str, limit: int
+    connection: Connection,
+    org_id: UUID,
+    namespace_id: int,
+    *,
+    url: str,
+    site: str,
+    states: Sequence[str],
+    limit: int,
 ) -> dict[int, bool]:
     """List the memories bound to a page (True), then those bound to its site (False), newest first."""
     rows = await connection.fetch(
-        "list_page_ids", org_id=org_id, namespace_id=namespace_id, url=url, site=site, limit=limit
+        "list_page_ids", org_id=org_id, namespace_id=namespace_id, url=url, site=site, states=states, limit=limit
     )
     return {row["memory_id"]: row["same_page"] for row in rows}
 

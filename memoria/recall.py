@@ -123,7 +123,13 @@ async def _find_page(connection: Connection, place: Place, visibility: Visibilit
     if plan.url is None:
         return {}
     found = await memories.list_page(
-        connection, place.org_id, place.namespace.id, plan.url, site_of(plan.url), MAX_RECALL_LIMIT
+        connection,
+        place.org_id,
+        place.namespace.id,
+        url=plan.url,
+        site=site_of(plan.url),
+        states=memories.visible_states(place.filters, place.include),
+        limit=MAX_RECALL_LIMIT,
     )
     shown = visibility.mask(np.array(list(found), np.int64))
     return {memory_id: found[memory_id] for memory_id, seen in zip(found, shown, strict=True) if seen}

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 import asyncpg
 import numpy as np
@@ -207,6 +208,8 @@ async def move_state(
     memory = memory_from_row(row)
     if memory.state is state or (state is MemoryState.ACTIVE and memory.state is not MemoryState.ARCHIVED):
         return memory
+    if memory.state is MemoryState.ARCHIVED:
+        state = await _state_before_archiving(connection, principal.org_id, memory_id)
     part_ids = await memories.list_part_ids(connection, principal.org_id, memory_id)
     await memories.set_state(connection, principal.org_id, [memory_id, *part_ids], state, now)
     await memory_events.record_event(
@@ -220,6 +223,13 @@ async def move_state(
         fields={"state_before": memory.state.value},
     )
     return replace(memory, state=state, updated_at=now)
+
+
+async def _state_before_archiving(connection: Connection, org_id: UUID, memory_id: int) -> MemoryState:
+    """Read what a memory goes back to: one that was superseded before it was archived stays superseded."""
+    history = await memory_events.list_events(connection, org_id, memory_id)
+    archived = [entry.fields["state_before"] for entry in history if entry.event == "archived"]
+    return MemoryState(archived[-1]) if archived else MemoryState.ACTIVE
 
 
 def _plain(value: Any) -> Any:

@@ -184,3 +184,11 @@ async def test_a_lesson_about_a_forgotten_memory_is_passed_over(tenant: Tenant) 
     await tenant.engine.forget(tenant.principal, stored[0].memory.id)
     await tenant.engine.write_lessons()
     assert (await tenant.engine.get(tenant.principal, stored[1].memory.id)).access_count == 1
+
+
+async def test_archived_notes_of_a_page_take_no_place_from_the_others(tenant: Tenant) -> None:
+    url = "https://app.example/login"
+    kept = await tenant.encode("The login button is blue", url=url)
+    await tenant.encode_batch([NewMemory(f"Old note {number}", url=url) for number in range(120)])
+    await tenant.fetch("update memories set state = 'archived' where memory_id <> $1", kept.id)
+    assert await tenant.recalled(None, url=url) == [kept.id]

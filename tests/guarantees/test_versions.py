@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from memoria.errors import ConflictError, InvalidInputError, NotFoundError
-from memoria.records import Encoded, MemoryPatch, NewMemory
+from memoria.records import Encoded, Memory, MemoryPatch, NewMemory
 from memoria.vocabulary import EdgeType, MemoryState, Tier
 from tests.invariants import broken_invariants
 from tests.tenants import Tenant
@@ -176,3 +176,13 @@ async def test_moves_between_states_are_in_the_history(tenant: Tenant) -> None:
         ("archived", "active"),
         ("restored", "archived"),
     ]
+
+
+async def test_a_superseded_memory_is_still_superseded_when_restored(tenant: Tenant) -> None:
+    memory = await tenant.encode("We deploy on Fridays")
+    await tenant.fetch("update memories set state = 'superseded' where memory_id = $1", memory.id)
+    await tenant.engine.archive(tenant.principal, memory.id)
+    restored = await tenant.engine.restore(tenant.principal, memory.id)
+    assert isinstance(restored, Memory)
+    assert restored.state is MemoryState.SUPERSEDED
+    assert await tenant.engine.get(tenant.principal, memory.id) == restored

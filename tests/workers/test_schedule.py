@@ -4,6 +4,7 @@ import asyncio
 from datetime import datetime
 
 import pytest
+import structlog
 from structlog.testing import capture_logs
 
 from memoria.database import Database
@@ -15,7 +16,13 @@ pytestmark = pytest.mark.anyio
 DATABASE: Database = None  # type: ignore[assignment]  # these tasks do not touch it
 
 
-async def test_a_task_with_work_is_repeated_at_once_and_rests_without(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(autouse=True)
+def every_level_is_logged() -> None:
+    """Undo the level that an application of another test has set."""
+    structlog.reset_defaults()
+
+
+async def test_a_task_with_work_is_repeated_at_once_and_rests_without() -> None:
     stop, left = asyncio.Event(), [3, 2, 1, 0]
 
     async def work(database: Database, now: datetime) -> int:

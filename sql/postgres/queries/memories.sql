@@ -120,11 +120,12 @@ order by salience desc, memory_id desc
 limit :limit offset :offset;
 
 -- name: list_page_ids
--- Find the url's own memories, then its site's, newest first.
+-- Find the url's own memories, then its site's, newest first; those in states that do not pass take up no place.
 select memory_id, url is not distinct from :url::text as same_page
 from memories
 where org_id = :org_id and namespace_id = :namespace_id
   and (url = :url or site = :site)
+  and state = any(:states::text[])
 order by same_page desc, memory_id desc
 limit :limit;
 
