@@ -1,5 +1,6 @@
 """The engine: one short method per public verb. It owns each transaction and delegates the rest."""
 
+import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
@@ -21,6 +22,7 @@ from memoria.ingest import Ingest, prepare_batch
 from memoria.learn import Recalled, RecallLearner
 from memoria.lexical import query_terms
 from memoria.passages import embed_queries
+from memoria.recall import Ground, Plan
 from memoria.records import (
     Chunk,
     Context,
@@ -170,18 +172,23 @@ class Engine:
                 f"A batch holds 1 to {MAX_BATCH_QUERIES} queries.", field="queries", limit=MAX_BATCH_QUERIES
             )
         plans = [recall.plan(principal, request) for request in requests]
-        vectors = await embed_queries(self._embedder, [plan.query for plan in plans])
+        now = self._clock()
+        # The words are looked up while the embedder computes; neither waits for the other with a connection in hand.
+        vectors, grounds = await asyncio.gather(
+            embed_queries(self._embedder, [plan.query for plan in plans]), self._survey(principal, plans, now)
+        )
         answers = []
-        for plan, vector in zip(plans, vectors, strict=True):
-            now, recall_id = self._clock(), self._ids.next()
+        for plan, ground, vector in zip(plans, grounds, vectors, strict=True):
             async with self.database.tenant(principal.org_id) as connection:
-                answer = await recall.run(
-                    connection, principal.org_id, plan, vector, self._embedder.name, now, recall_id
-                )
+                answer = await recall.run(connection, plan, ground, vector, self._ids.next())
             if plan.request.learn:
                 self._learner.note(Recalled(principal.org_id, tuple(hit.memory.id for hit in answer.hits), now))
             answers.append(answer)
         return tuple(answers)
+
+    async def _survey(self, principal: Principal, plans: Sequence[Plan], now: datetime) -> list[Ground | None]:
+        async with self.database.tenant(principal.org_id) as connection:
+            return [await recall.survey(connection, principal.org_id, plan, self._embedder.name, now) for plan in plans]
 
     async def build_context(self, principal: Principal, request: ContextRequest) -> Context:
         """Recall and write the result as text for a model's prompt, within a token budget."""

@@ -14,7 +14,7 @@ from memoria.intents import AUTHOR_KEYS, author_of, intent_of, named_authors
 from memoria.memories import CandidateRows
 from memoria.records import Hit, Memory, PathStep, Principal, Recall, RecallRequest
 from memoria.scoring import Candidates, Factors, factors, idle_days
-from memoria.seeding import Place, Seeds, Visibility, find_seeds, read_visibility
+from memoria.seeding import Lexical, Place, Seeds, Visibility, find_seeds, read_visibility, score_lexical
 from memoria.spreading import (
     EDGE_TYPES,
     Activation,
@@ -73,33 +73,43 @@ def plan(principal: Principal, request: RecallRequest) -> Plan:
     return Plan(checked, namespaces.resolve_namespace(principal, request.namespace), query, url, intent_of(query))
 
 
-async def run(
-    connection: Connection,
-    org_id: UUID,
-    plan: Plan,
-    vector: np.ndarray | None,
-    embedder_name: str,
-    now: datetime,
-    recall_id: int,
-) -> Recall:
-    """Answer one recall within the caller's transaction. `vector` is the query's, None without a query."""
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """Hold what a recall can find out before its query is embedded: where it looks, and the words' scores."""
+
+    place: Place
+    visibility: Visibility
+    lexical: Lexical
+
+
+async def survey(connection: Connection, org_id: UUID, plan: Plan, embedder_name: str, now: datetime) -> Ground | None:
+    """Read what does not need the query's vector, while it is made; None where the namespace does not exist."""
     found = await namespaces.find_namespace_and_hidden(connection, org_id, plan.namespace, now)
     if found is None:
-        return Recall(recall_id, (), plan.intent, 0, 0)
+        return None
     namespace, hidden = found
     namespaces.require_embedder(namespace, embedder_name)
     place = Place(org_id, namespace, hidden, plan.request.filters, plan.request.include, now)
     visibility = await read_visibility(connection, place)
-    activation = await _light_seeds(connection, place, visibility, plan, vector)
+    return Ground(place, visibility, await score_lexical(connection, place, visibility, plan.query))
+
+
+async def run(
+    connection: Connection, plan: Plan, ground: Ground | None, vector: np.ndarray | None, recall_id: int
+) -> Recall:
+    """Answer one recall within the caller's transaction. `vector` is the query's, None without a query."""
+    if ground is None:
+        return Recall(recall_id, (), plan.intent, 0, 0)
+    place, visibility = ground.place, ground.visibility
+    activation = await _light_seeds(connection, ground, plan, vector)
     if plan.request.spreading:
         activation = await _spread(connection, place, visibility, activation, plan.intent)
     scored = await _score(connection, place, visibility, plan, activation)
-    return await _answer(connection, plan, scored, recall_id, org_id)
+    return await _answer(connection, plan, scored, recall_id, place.org_id)
 
 
-async def _light_seeds(
-    connection: Connection, place: Place, visibility: Visibility, plan: Plan, vector: np.ndarray | None
-) -> Activation:
+async def _light_seeds(connection: Connection, ground: Ground, plan: Plan, vector: np.ndarray | None) -> Activation:
+    place, visibility = ground.place, ground.visibility
     page = await _find_page(connection, place, visibility, plan)
     per_list = max(SEEDS_PER_LIST, plan.request.limit)
     if vector is None:
@@ -110,7 +120,7 @@ async def _light_seeds(
         connection,
         place,
         visibility,
-        plan.query,
+        ground.lexical,
         vector,
         per_list=per_list,
         extra=np.array(sorted(page), np.int64),

@@ -13,7 +13,7 @@ from memoria.database import Connection
 from memoria.errors import InvalidInputError
 from memoria.lexical import query_terms, term_hash
 from memoria.records import Principal, SearchHit, SearchPage, SearchRequest
-from memoria.seeding import Place, Visibility, find_seeds, read_visibility
+from memoria.seeding import Place, Visibility, find_seeds, read_visibility, score_lexical
 from memoria.spreading import fuse
 from memoria.validation import check_filters, check_include, check_query
 from memoria.vocabulary import MAX_SEARCH_RANK
@@ -89,7 +89,8 @@ async def run(
 async def _by_relevance(
     connection: Connection, place: Place, visibility: Visibility, plan: Plan, vector: np.ndarray
 ) -> Ranking:
-    seeds = await find_seeds(connection, place, visibility, plan.query, vector, per_list=MAX_SEARCH_RANK)
+    lexical = await score_lexical(connection, place, visibility, plan.query)
+    seeds = await find_seeds(connection, place, visibility, lexical, vector, per_list=MAX_SEARCH_RANK)
     scores = fuse(seeds.cosines, seeds.lexical)
     order = np.lexsort((-seeds.ids, -scores))[plan.offset : plan.offset + plan.request.limit]
     return Ranking(seeds.ids[order].tolist(), scores[order].tolist(), len(seeds.ids))

@@ -59,6 +59,14 @@ class Visibility:
 
 
 @dataclass(frozen=True, slots=True)
+class Lexical:
+    """Hold the memories that share a word with a query, ids rising, with their BM25 scores."""
+
+    ids: Ids
+    scores: Floats
+
+
+@dataclass(frozen=True, slots=True)
 class Seeds:
     """Hold the seeds of a query, one an element: their ids, cosines and BM25 scores (0 where no word matches)."""
 
@@ -81,7 +89,7 @@ async def find_seeds(
     connection: Connection,
     place: Place,
     visibility: Visibility,
-    query: str,
+    lexical: Lexical,
     vector: np.ndarray,
     *,
     per_list: int,
@@ -93,9 +101,8 @@ async def find_seeds(
     unfiltered answer.
     """
     nearest = await _find_nearest(connection, place, visibility, vector, per_list)
-    lexical_ids, lexical_scores = await _score_lexical(connection, place, visibility, query)
-    best = _highest(lexical_scores, per_list)
-    parts = [nearest.ids, lexical_ids[best], np.empty(0, np.int64) if extra is None else extra]
+    best = _highest(lexical.scores, per_list)
+    parts = [nearest.ids, lexical.ids[best], np.empty(0, np.int64) if extra is None else extra]
     ids = np.unique(np.concatenate(parts))
     missing = np.setdiff1d(ids, nearest.ids)
     cosines = dict(zip(nearest.ids.tolist(), nearest.cosines.tolist(), strict=True))
@@ -104,7 +111,7 @@ async def find_seeds(
     return Seeds(
         ids,
         np.array([cosines.get(memory_id, 0.0) for memory_id in ids.tolist()], np.float64),
-        _look_up(ids, lexical_ids, lexical_scores),
+        _look_up(ids, lexical.ids, lexical.scores),
     )
 
 
@@ -125,16 +132,14 @@ async def _find_nearest(
     return await embeddings.find_nearest_among(connection, org_id, namespace, vector, allowed, limit)
 
 
-async def _score_lexical(
-    connection: Connection, place: Place, visibility: Visibility, query: str
-) -> tuple[Ids, Floats]:
-    """Score every visible memory that holds a word of the query; ids rise."""
+async def score_lexical(connection: Connection, place: Place, visibility: Visibility, query: str) -> Lexical:
+    """Score every visible memory that holds a word of the query."""
     weights: dict[int, float] = {}
     for term, weight in query_terms(query).items():
         hashed = term_hash(term)
         weights[hashed] = max(weight, weights.get(hashed, 0.0))
     if not weights:
-        return np.empty(0, np.int64), np.empty(0, np.float64)
+        return Lexical(np.empty(0, np.int64), np.empty(0, np.float64))
     found = await postings.read_postings(connection, place.org_id, place.namespace.id, list(weights))
     ids, scores = bm25_scores(
         list(found.values()),
@@ -143,7 +148,7 @@ async def _score_lexical(
         [weights[term] for term in found],
     )
     shown = visibility.mask(ids)
-    return ids[shown], scores[shown]
+    return Lexical(ids[shown], scores[shown])
 
 
 def _highest(scores: Floats, count: int) -> npt.NDArray[np.intp]:
