@@ -15,6 +15,8 @@ from memoria.namespaces import may_use
 from memoria.records import Filters, ForgetResult, Principal
 from memoria.validation import INCLUDABLE
 
+SLICE_MEMORIES = 5_000  # deleted by one statement: each stays well within its time limit
+
 
 async def forget_visible(connection: Connection, principal: Principal, ids: Sequence[int]) -> list[int]:
     """Delete those of the given memories that the principal may touch, and return their ids.
@@ -64,17 +66,25 @@ async def delete_everywhere(connection: Connection, org_id: UUID, ids: Sequence[
     for row in await memories.lock_deletable(connection, org_id, ids):
         by_namespace[row["namespace_id"]].append(row)
     for namespace_id, rows in sorted(by_namespace.items()):
-        doomed = [row["memory_id"] for row in rows]
-        terms = sorted({term for row in rows for term in row["terms"]})
-        await postings.delete_postings(connection, org_id, namespace_id, terms, doomed)
-        removed = await embeddings.delete_embeddings(connection, org_id, namespace_id, doomed)
-        await memories.delete_memories(connection, org_id, doomed)
+        removed = 0
+        for first in range(0, len(rows), SLICE_MEMORIES):
+            removed += await _delete_slice(connection, org_id, namespace_id, rows[first : first + SLICE_MEMORIES])
         await namespaces.grow_namespace(
             connection,
             org_id,
             namespace_id,
-            memories=-len(doomed),
+            memories=-len(rows),
             terms=-sum(row["term_count"] for row in rows),
             embeddings=-removed,
         )
     return {row["memory_id"] for rows in by_namespace.values() for row in rows}
+
+
+async def _delete_slice(connection: Connection, org_id: UUID, namespace_id: int, rows: list[asyncpg.Record]) -> int:
+    """Delete some locked memories of one namespace and return how many vectors they had."""
+    doomed = [row["memory_id"] for row in rows]
+    terms = sorted({term for row in rows for term in row["terms"]})
+    await postings.delete_postings(connection, org_id, namespace_id, terms, doomed)
+    removed = await embeddings.delete_embeddings(connection, org_id, namespace_id, doomed)
+    await memories.delete_memories(connection, org_id, doomed)
+    return removed

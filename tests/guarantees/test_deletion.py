@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from memoria import forget
 from memoria.errors import ConflictError, InvalidInputError, NotFoundError
 from memoria.records import ContextRequest, Encoded, Filters, ForgetResult, MemoryPatch, NewMemory, SearchRequest
 from memoria.vocabulary import MemoryState, Tier
@@ -123,4 +124,16 @@ async def test_a_thousand_memories_are_deleted_in_one_call(tenant: Tenant) -> No
     assert isinstance(result, ForgetResult)
     assert len(result.ids) == 1000
     assert await found_anywhere(tenant, "note says more") == {kept.id}
+    assert await broken_invariants(tenant) == {}
+
+
+async def test_a_deletion_in_slices_deletes_all_that_matches_and_nothing_else(
+    tenant: Tenant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(forget, "SLICE_MEMORIES", 3)
+    kept = await tenant.encode("The quasar gate opens at nine")
+    items = [NewMemory(f"The quasar gate has step {number}", context={"run": "7"}) for number in range(8)]
+    await tenant.encode_batch([*items, NewMemory(DOCUMENT, chunk=True, context={"run": "7"})])
+    assert await tenant.engine.delete_by_context(tenant.principal, "run", "7") == 9
+    assert await tenant.listed() == [kept.id]
     assert await broken_invariants(tenant) == {}
