@@ -63,7 +63,8 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", metavar="command")
     commands.add_parser("serve", help="serve (the default)")
     commands.add_parser("migrate", help="bring the database to the newest schema")
-    administer = commands.add_parser("admin", help="create accounts and keys", add_help=False)
+    # No word begins with this prefix, so that all that follow reach the parser of the commands, `--help` too.
+    administer = commands.add_parser("admin", help="create accounts and keys", add_help=False, prefix_chars="\0")
     administer.add_argument("arguments", nargs=argparse.REMAINDER)
     return parser
 
@@ -89,8 +90,7 @@ def _migrate(settings: Settings) -> int:
 
 
 def _administer(settings: Settings, arguments: Sequence[str]) -> int:
-    if {"-h", "--help"} & set(arguments):
-        return admin.main(arguments, settings)
+    admin.make_parser().parse_args(arguments)  # help and wrong arguments end here, before any server starts
     with local_servers(settings, join=True) as complete:
         if settings.database_url is None:
             # A local server migrates by itself, also when its first command is one of these.

@@ -226,6 +226,14 @@ def test_migrate_prepares_a_database_and_says_so(home: Path) -> None:
     assert run(home, "migrate").stdout == "the schema is up to date\n"
 
 
+@pytest.mark.parametrize(("words", "code"), [(["--help"], 0), (["create-key", "-h"], 0), ([], 2), (["list"], 2)])
+def test_help_and_wrong_commands_of_admin_start_no_server(home: Path, words: list[str], code: int) -> None:
+    result = run(home, "admin", *words)
+    assert result.returncode == code
+    assert "usage: python -m server admin" in result.stdout + result.stderr
+    assert list(home.iterdir()) == []
+
+
 def test_help_names_the_settings(home: Path) -> None:
     result = run(home, "--help")
     assert result.returncode == 0
