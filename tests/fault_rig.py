@@ -1,6 +1,7 @@
 """Run the service as real processes on databases of its own, and do to them what machines and networks do."""
 
 import contextlib
+import ctypes
 import json
 import os
 import shutil
@@ -12,6 +13,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import asyncpg
@@ -19,6 +21,7 @@ import httpx
 
 from memoria.migrations import migrate
 from server.embedded import EmbeddedServers
+from server.local import SET_PARENT_DEATH_SIGNAL
 
 ROOT = Path(__file__).resolve().parents[1]
 START_SECONDS = 60.0
@@ -162,6 +165,8 @@ def program(module: str, folder: Path, url: str = "", **settings: str) -> Iterat
             stdout=output,
             stderr=subprocess.STDOUT,
             start_new_session=True,
+            # Also when the tests themselves are killed.
+            preexec_fn=partial(ctypes.CDLL(None).prctl, SET_PARENT_DEATH_SIGNAL, signal.SIGKILL),
         )
     try:
         yield Running(process, log, url)

@@ -179,7 +179,7 @@ async def kill_the_server(rig: Machines, folder: Path) -> None:
         await assert_repeats_are_stored_once(again, alice, rig.database_url, run, writes)
 
 
-async def kill_the_database(rig: Machines, folder: Path, count: int = WRITES) -> None:
+async def kill_the_database(rig: Machines, folder: Path, count: int = FEWER_WRITES) -> None:
     """Kill Postgres among the writes; the server outlives it, and everything is checked."""
     alice = (await open_people(rig.database_url)).alice
     run = uuid4().hex[:8]
@@ -201,7 +201,7 @@ async def test_a_killed_server_loses_no_acknowledged_memory_and_leaves_no_half_o
 async def test_a_killed_database_loses_no_acknowledged_memory_and_leaves_no_half_of_one(
     rig: Machines, tmp_path: Path
 ) -> None:
-    await kill_the_database(rig, tmp_path, FEWER_WRITES)
+    await kill_the_database(rig, tmp_path)
 
 
 @pytest.mark.long
@@ -209,3 +209,8 @@ async def test_a_killed_database_loses_no_acknowledged_memory_and_leaves_no_half
 async def test_no_crash_of_many_loses_or_halves_a_memory(rig: Machines, tmp_path: Path, kill: Any) -> None:
     for _ in range(LONG_LOOPS):
         await kill(rig, tmp_path)
+
+
+@pytest.mark.long
+async def test_a_database_killed_under_a_thousand_writes_loses_none(rig: Machines, tmp_path: Path) -> None:
+    await kill_the_database(rig, tmp_path, WRITES)

@@ -139,5 +139,9 @@ async def test_a_request_caught_by_a_database_that_hangs_for_long_ends_in_bounde
     assert set(statuses) == {201, 503}
     assert took < STATEMENT_TIMEOUT_SECONDS + QUEUE_TIMEOUT_SECONDS + BOUND_SECONDS
     wait_until(lambda: is_ready(running), "the server has found its database again")
-    wait_until(lambda: asyncio.run(count_open_transactions(rig.database_url)) == 0, "no transaction is left open")
+
+    def nothing_open() -> bool:
+        return asyncio.run(count_open_transactions(rig.database_url)) == 0
+
+    await asyncio.to_thread(wait_until, nothing_open, "no transaction is left open")
     await assert_memories_are_whole(rig.database_url)
