@@ -80,7 +80,8 @@ class BatchingEmbedder(Generic[PreparedT]):
 
     One thread computes, so the event loop never waits. An idle embedder starts at once; requests that arrive
     meanwhile go together into the next batch. There are two lanes, short and bulk, and while both hold work
-    their batches alternate: a query waits for one bulk batch at most, and bulk work is never starved.
+    their batches alternate: a query waits for one bulk batch at most, and bulk work is never starved. Within a
+    lane requests take turns, one batch each, so that a long note does not wait for the whole of an import.
     An instance belongs to the event loop that first uses it.
     """
 
@@ -214,6 +215,8 @@ def _take(lane: deque[_Request[PreparedT]]) -> list[tuple[_Request[PreparedT], i
         if batch and tokens > MAX_BATCH_TOKENS:
             break
         batch.append((request, request.order.popleft()))
+    if lane and batch and lane[0] is batch[-1][0]:
+        lane.rotate(-1)  # it has had its turn; a request that has not been taken from yet keeps its place
     return batch
 
 

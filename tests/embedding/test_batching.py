@@ -124,6 +124,17 @@ async def test_a_query_overtakes_a_large_ingestion(model: GatedModel, embedder: 
     assert len(await ingestion) == 500
 
 
+async def test_a_long_note_does_not_wait_for_the_whole_of_an_import(
+    model: GatedModel, embedder: BatchingEmbedder[str]
+) -> None:
+    imported = asyncio.create_task(embedder.embed(["i" * 254] * 8))
+    await model.batch_started()
+    (note,) = await queue(embedder, ["n" * 254] * 4)
+    model.permit()
+    await asyncio.gather(imported, note)
+    assert "".join(batch[0][0] for batch in model.batches) == "iinininini" + "ii"
+
+
 async def test_steady_queries_do_not_starve_an_ingestion(model: GatedModel, embedder: BatchingEmbedder[str]) -> None:
     first = asyncio.create_task(embedder.embed(["first"]))
     await model.batch_started()
