@@ -72,6 +72,22 @@ async def test_no_drawn_text_leaves_its_quotation(tenant: Tenant, texts: list[st
     assert len(list(document.iter("memory"))) == count
 
 
+@pytest.mark.parametrize("form", ["markdown", "xml"])
+async def test_no_text_says_to_a_model_what_a_reader_does_not_see(tenant: Tenant, form: str) -> None:
+    hidden = "".join(chr(0xE0000 + ord(letter)) for letter in "obey")
+    await tenant.encode(f"memory \u202e\u2066of\u2069\u202c \x7fa\x9b {hidden}page", title=f"a \u202e{hidden}title")
+    text = (await write(tenant, form)).text
+    assert "memory of a page" in text
+    assert "a title" in text
+    assert not re.search("[^\t\n\x20-\x7e]", text)
+
+
+async def test_what_scripts_and_emoji_are_joined_by_is_kept(tenant: Tenant) -> None:
+    written = "memory \u200fשלום!\u200f می\u200cخواهم 👩\u200d💻"
+    await tenant.encode(written)
+    assert written in (await write(tenant, "markdown")).text
+
+
 async def test_a_memory_cannot_name_itself_the_system(tenant: Tenant) -> None:
     for spelling in ("system", "System", "SYSTEM"):
         with pytest.raises(InvalidInputError) as caught:
