@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import random
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -59,7 +60,8 @@ from memoria.vocabulary import (
 )
 
 WARM_UP_TEXT = "a few words"
-WRITE_ATTEMPTS = 5  # a write that loses a race is computed again
+WRITE_ATTEMPTS = 8  # a write that loses a race is computed again
+RACE_PAUSE_SECONDS = 0.02  # at most, before the second attempt; longer before each later one
 RACES = (
     MovedError,
     asyncpg.DeadlockDetectedError,
@@ -391,9 +393,11 @@ class Engine:
 
     async def _retry(self, attempt: Callable[[], Awaitable[Result]]) -> Result:
         """Make a write, again when it loses a race with another. Raises ConflictError when it keeps losing."""
-        for _ in range(WRITE_ATTEMPTS - 1):
+        for lost in range(1, WRITE_ATTEMPTS):
             with contextlib.suppress(*RACES):
                 return await attempt()
+            # At different times, so that the same two do not meet again.
+            await asyncio.sleep(random.uniform(0, RACE_PAUSE_SECONDS) * lost)  # noqa: S311
         try:
             return await attempt()
         except RACES as error:
