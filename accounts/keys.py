@@ -12,6 +12,7 @@ from asyncpg import Record
 from accounts.organizations import RateLimit
 from memoria.database import Connection
 from memoria.errors import InvalidInputError, NotFoundError
+from memoria.namespaces import NAMESPACE_FORM
 from memoria.records import Principal
 from memoria.vocabulary import MAX_NAMESPACE_CHARACTERS, Scope
 
@@ -91,7 +92,8 @@ def check_grant(grant: KeyGrant) -> None:
     if len(grant.namespace_patterns) > MAX_KEY_PATTERNS:
         raise InvalidInputError(f"A key has at most {MAX_KEY_PATTERNS} patterns.", field="namespace_patterns")
     for pattern in grant.namespace_patterns:
-        if not 0 < len(pattern) <= MAX_NAMESPACE_CHARACTERS or "*" in pattern[:-1]:
+        is_name = NAMESPACE_FORM.fullmatch(pattern.removesuffix("*")) and len(pattern) <= MAX_NAMESPACE_CHARACTERS
+        if not is_name and pattern != "*":
             raise InvalidInputError(
                 f"{pattern!r} is no namespace and no prefix that ends in *.", field="namespace_patterns"
             )

@@ -10,9 +10,11 @@ from uuid import UUID
 
 from accounts.accounts import OWNER_GRANT, create_account, require_organization
 from accounts.keys import KeyGrant, KeyListing, insert_key, list_keys, revoke_key
-from accounts.organizations import DEFAULT_RATE, RateLimit
+from accounts.organizations import DEFAULT_RATE, Organization, RateLimit
 from memoria.database import Database
 from memoria.errors import MemoriaError
+from memoria.namespaces import resolve_namespace
+from memoria.records import Principal
 from memoria.vocabulary import Scope
 from server.settings import Settings
 
@@ -23,7 +25,10 @@ DEFAULT_SCOPES = (Scope.READ, Scope.WRITE)
 
 def main(arguments: Sequence[str], settings: Settings) -> int:
     """Run one command; answer its exit code: 0, 1 for what the database refuses, 2 for wrong arguments."""
-    parsed = make_parser().parse_args(arguments)
+    parser = make_parser()
+    parsed = parser.parse_args(arguments)
+    if getattr(parsed, "burst", None) and parsed.rate is None:
+        parser.error("--burst goes with --rate")
     try:
         for line in asyncio.run(_run(parsed, settings)):
             print(line)
@@ -112,10 +117,20 @@ async def _create_key(database: Database, parsed: argparse.Namespace) -> list[st
         rate=_rate(parsed),
         expires_at=parsed.expires,
     )
+    _check_default_namespace(organization, grant)
     async with database.tenant(organization.org_id) as connection:
         key = await insert_key(connection, organization.org_id, grant, _now())
     namespace = grant.default_namespace or organization.own_namespace
     return [f"MEMORIA_NAMESPACE={namespace}", f"MEMORIA_KEY={key.secret}", f"MEMORIA_KEY_ID={key.key_id}"]
+
+
+def _check_default_namespace(organization: Organization, grant: KeyGrant) -> None:
+    """Refuse a default that the key could not use: each call that names no namespace would fail."""
+    if grant.default_namespace is not None:
+        principal = Principal(
+            organization.org_id, organization.own_namespace, None, grant.scopes, grant.namespace_patterns
+        )
+        resolve_namespace(principal, grant.default_namespace)
 
 
 async def _list_keys(database: Database, parsed: argparse.Namespace) -> list[str]:

@@ -19,11 +19,11 @@ class Settings:
 
 
 def read_settings(environ: Mapping[str, str]) -> Settings:
-    """Read and check the settings. Raises SettingsError."""
+    """Read and check the settings. An empty value counts as unset. Raises SettingsError."""
     url = environ.get("DATABASE_URL", "")
     if not url.startswith(("postgresql://", "postgres://")):
         raise SettingsError("DATABASE_URL must be the postgresql:// URL that the server uses.")
-    level = environ.get("MEMORIA_LOG_LEVEL", "info")
+    level = environ.get("MEMORIA_LOG_LEVEL", "").strip().lower() or "info"
     if level not in LEVELS:
         raise SettingsError(f"MEMORIA_LOG_LEVEL must be one of {', '.join(LEVELS)}.")
     return Settings(url, level)

@@ -53,6 +53,7 @@ def test_a_key_is_a_mark_and_43_url_safe_characters() -> None:
         KeyGrant(scopes=frozenset()),
         KeyGrant(namespace_patterns=("a*b",)),
         KeyGrant(namespace_patterns=("",)),
+        KeyGrant(namespace_patterns=("support desk/*",)),
         KeyGrant(rate=RateLimit(0, 1)),
         KeyGrant(rate=RateLimit(1, 0)),
     ],

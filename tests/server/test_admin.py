@@ -56,6 +56,19 @@ def test_what_cannot_be_done_is_one_sentence(
     assert (captured.out, captured.err) == ("", sentence + "\n")
 
 
+@pytest.mark.parametrize("default", ["sales/acme", "org:another-000000", "two words"])
+def test_a_key_gets_no_default_namespace_that_it_may_not_use(
+    settings: Settings, capsys: pytest.CaptureFixture[str], default: str
+) -> None:
+    email = fresh_email()
+    run(settings, capsys, "create-account", "--email", email)
+    grant = ["--namespace", "support/*", "--namespace", "org:*", "--default-namespace", default]
+    assert main(["create-key", "--email", email, *grant], settings) == 1
+    assert capsys.readouterr().err.count("\n") == 1
+    assert main(["list-keys", "--email", email], settings) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 1
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -63,6 +76,7 @@ def test_what_cannot_be_done_is_one_sentence(
         ["create-key", "--email", "a@b.c", "--scopes", "everything"],
         ["create-key", "--email", "a@b.c", "--expires", "2099-01-01"],
         ["create-key", "--email", "a@b.c", "--rate", "-1"],
+        ["create-key", "--email", "a@b.c", "--burst", "5"],
         ["revoke-key", "--email", "a@b.c", "--key-id", "7"],
     ],
 )

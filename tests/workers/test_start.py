@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from workers.settings import read_settings
+
 WORKERS = [sys.executable, "-m", "workers"]
 
 
@@ -23,6 +25,12 @@ def test_a_wrong_setting_is_named_in_one_sentence(environ: dict[str, str], varia
     assert ended.returncode == 1
     assert variable in ended.stderr
     assert ended.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(("level", "read"), [("", "info"), (" WARNING ", "warning")])
+def test_the_log_level_is_read_as_the_server_reads_it(level: str, read: str) -> None:
+    environ = {"DATABASE_URL": "postgresql://nowhere", "MEMORIA_LOG_LEVEL": level}
+    assert read_settings(environ).log_level == read
 
 
 def test_the_help_names_every_task_and_setting() -> None:
