@@ -40,9 +40,9 @@ from server.wire.responses import (
 RECALL_ID_PREFIX = "rec_"
 
 
-def render_recall_id(recall_id: int) -> str | None:
-    """Write a recall's id; a recall that left no trace has none."""
-    return RECALL_ID_PREFIX + format_id(recall_id).removeprefix(ID_PREFIX) if recall_id else None
+def render_recall_id(recall_id: int) -> str:
+    """Write a recall's id."""
+    return RECALL_ID_PREFIX + format_id(recall_id).removeprefix(ID_PREFIX)
 
 
 def render_encoded(encoded: Encoded) -> EncodedOut:

@@ -58,17 +58,14 @@ def _absent() -> Any:
 
 
 class MemoryFields(Body):
-    """Hold the optional fields of a memory."""
+    """Hold the fields of a memory that may have no value."""
 
-    salience: Annotated[Share | None, Field(description="Importance; without it, it is computed.")] = None
-    salience_hint: Annotated[Share | None, Field(description="One signal among those it is computed from.")] = None
     title: Annotated[Text | None, Field(max_length=MAX_TITLE_CHARACTERS)] = None
     category: Annotated[Text | None, Field(max_length=MAX_CATEGORY_CHARACTERS)] = None
     source: ClientSource | None = None
     url: Text | None = None
     project: Annotated[Text | None, Field(max_length=MAX_PROJECT_CHARACTERS)] = None
     metadata: JsonDocument | None = None
-    occurred_at: Moment | None = None
     expires_at: Moment | None = None
     ttl_seconds: Ttl | None = None
 
@@ -79,10 +76,13 @@ class EncodeBody(MemoryFields):
     content: Annotated[Name, Field(description="1 character to 64 KiB of UTF-8.")]
     type: NewType = "Episodic"
     namespace: Namespace | None = None
+    salience: Annotated[Share | None, Field(description="Importance; without it, it is computed.")] = None
+    salience_hint: Annotated[Share | None, Field(description="One signal among those it is computed from.")] = None
     confidence: Share = DEFAULT_CONFIDENCE
     tags: Annotated[list[Text], Field(max_length=MAX_TAGS)] = Field(default_factory=list)
     related_urls: Annotated[list[Text], Field(max_length=MAX_RELATED_URLS)] = Field(default_factory=list)
     context: Pairs = Field(default_factory=dict)
+    occurred_at: Moment | None = None
     pinned: bool = False
     chunk: Annotated[bool, Field(description="Also store the parts of a long text, each linked to the whole.")] = False
 
@@ -117,10 +117,12 @@ class PatchBody(MemoryFields):
 
     content: Name = Field(default_factory=_absent)
     type: NewType = Field(default_factory=_absent)
+    salience: Share = Field(default_factory=_absent)
     confidence: Share = Field(default_factory=_absent)
     tags: Annotated[list[Text], Field(max_length=MAX_TAGS)] = Field(default_factory=_absent)
     related_urls: Annotated[list[Text], Field(max_length=MAX_RELATED_URLS)] = Field(default_factory=_absent)
     context: Pairs = Field(default_factory=_absent)
+    occurred_at: Moment = Field(default_factory=_absent)
     pinned: bool = Field(default_factory=_absent)
 
     def to_patch(self, expected_version: int | None) -> MemoryPatch:

@@ -87,7 +87,7 @@ class RecallOut(BaseModel):
     """Answer a recall, best first; `candidates` is filled when `explain` was asked for."""
 
     results: list[HitOut]
-    recall_id: str | None
+    recall_id: str
     intent: str
     total_candidates: int
     tokens_used: int
@@ -108,7 +108,7 @@ class ContextOut(BaseModel):
     context: str
     memories_used: list[str]
     tokens_used: int
-    recall_id: str | None
+    recall_id: str
     warnings: list[str]
 
 

@@ -5,6 +5,7 @@ import re
 import pytest
 
 from memoria import vocabulary
+from memoria.revise import PATCHABLE
 from memoria.vocabulary import EDGE_DECAY, FACTUAL_TIER_BOOST, TIER_BOOST, TIER_HALF_LIFE_DAYS, EdgeType, Tier
 from server import admin
 from server.metrics import Metrics
@@ -13,6 +14,7 @@ from server.public import public_routes
 from server.routes import OPERATIONS
 from server.settings import describe_settings
 from server.wire.filters import FiltersBody
+from server.wire.requests import PatchBody
 from server.wire.responses import MemoryOut
 from tests.docs.markdown import ROOT
 
@@ -64,6 +66,10 @@ def test_every_field_of_every_body_is_named() -> None:
             told |= storing  # "Fields as in storing"
         fields: set[str] = set(operation.body.model_fields) if operation.body else set()
         assert fields <= told, operation.path
+
+
+def test_a_patch_offers_what_can_be_changed_and_no_more() -> None:
+    assert set(PatchBody.model_fields) == PATCHABLE
 
 
 def test_every_filter_is_named() -> None:
