@@ -23,9 +23,6 @@ from memoria.vocabulary import BM25_B, BM25_K1
 POSTING = np.dtype([("memory_id", ">i8"), ("tf", ">i2"), ("dl", ">i4")])
 """One packed posting, 14 bytes: `int8send(memory_id) || int2send(tf) || int4send(dl)`."""
 
-MAX_TERM_FREQUENCY = 32_767
-"""What a posting's `tf` can hold; BM25 is saturated long before."""
-
 _MARKS = "".join(chr(c) for c in range(0x300, 0x10000) if unicodedata.category(chr(c)) in ("Mn", "Mc"))
 _WORD = rf"[^\W_][^\W_{_MARKS}]*".replace(f"[^\\W_{_MARKS}]", f"(?:[^\\W_]|[{_MARKS}])")
 _CONNECTORS = r"[-_/.:@#&+\\'~=]"

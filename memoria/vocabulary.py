@@ -75,17 +75,6 @@ class Scope(StrEnum):
     REVEAL = "reveal"
 
 
-KNOWN_CATEGORIES = (
-    "integration_note",
-    "api_quirk",
-    "auth_flow",
-    "selector",
-    "breaking_change",
-    "project_binding",
-    "preference",
-    "general",
-)
-
 # Limits of one memory: what does not fit is refused, never cut.
 MAX_CONTENT_BYTES = 64 * 1024  # UTF-8 bytes of content
 MAX_TITLE_CHARACTERS = 300
@@ -101,7 +90,6 @@ MAX_CONTEXT_PAIRS = 32
 MAX_CONTEXT_KEY_CHARACTERS = 100
 MAX_CONTEXT_VALUE_CHARACTERS = 500
 MAX_NAMESPACE_CHARACTERS = 200
-MAX_QUERY_BYTES = 64 * 1024  # a query may be as long as a memory
 
 # Limits of one call.
 MAX_BATCH_MEMORIES = 500
@@ -118,7 +106,6 @@ IDEMPOTENCY_HOURS = 24  # how long a repeated key gets the first answer
 
 # Encoding.
 DEFAULT_CONFIDENCE = 0.8
-PINNED_CONFIDENCE = 0.9  # from here on a memory does not decay
 INITIAL_UTILITY = 0.5
 DEFAULT_SALIENCE = 0.3  # fixed: with no signal
 NOVELTY_MIN_MEMORIES = 20  # novelty is a signal only in a namespace that holds as many
