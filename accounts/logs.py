@@ -32,9 +32,19 @@ def configure_logging(level: str) -> None:
 def _library_processors() -> list[structlog.typing.Processor]:
     return [
         structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+        _describe_exception,
+        structlog.processors.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
         structlog.processors.JSONRenderer(),
     ]
+
+
+def _describe_exception(_logger: object, _method: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
+    """Tell of a library's exception what is told of ours."""
+    exception = event.pop("exc_info", None)
+    if isinstance(exception, tuple) and exception[1] is not None:
+        event.update(describe_fault(exception[1]))
+    return event
 
 
 def describe_fault(error: BaseException) -> dict[str, object]:
