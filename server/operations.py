@@ -1,7 +1,7 @@
 """Describe an operation of the REST surface once, for serving it and for the OpenAPI document."""
 
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from memoria.identifiers import parse_id
+from server.abandonment import while_connected
 from server.auth import Guarded
 from server.call import (
     Answer,
@@ -27,7 +28,7 @@ from server.wire.parsing import parse_json, parse_model, parse_query
 
 JSON_TYPE = re.compile(r"application/(?:[a-z0-9.+-]+\+)?json", re.IGNORECASE)
 
-Handler = Callable[[Call[Any]], Awaitable[Answer]]
+Handler = Callable[[Call[Any]], Coroutine[Any, Any, Answer]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,8 @@ class Operation:
         query = parse_model(self.query, parse_query(scope["query_string"]))
         value = await read_json(request) if self.body else None
         checked = parse_model(self.parse or self.body, value) if self.body else query
-        answer = await self.handler(self._call(request, value, checked))
+        handling = self.handler(self._call(request, value, checked))
+        answer = await (while_connected(handling, receive) if self.body else handling)
         await answer.to_response()(scope, receive, send)
 
     def _call(self, request: Request, value: Any, checked: Any) -> Call[Any]:
