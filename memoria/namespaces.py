@@ -38,7 +38,7 @@ def require_scope(principal: Principal, scope: Scope) -> None:
 
 def may_use(principal: Principal, name: str) -> bool:
     """Say whether the key's patterns and the organization's bounds allow a namespace."""
-    if name.startswith(OWN_PREFIX) and name != principal.own_namespace:
+    if name.casefold().startswith(OWN_PREFIX) and name != principal.own_namespace:
         return False
     return not principal.namespace_patterns or any(
         name.startswith(pattern[:-1]) if pattern.endswith("*") else name == pattern

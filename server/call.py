@@ -100,7 +100,9 @@ def read_idempotency_key(headers: Headers) -> str | None:
     """Read the `Idempotency-Key` header. Raises InvalidInputError."""
     key = headers.get("idempotency-key")
     if key is not None and not IDEMPOTENCY_KEY.fullmatch(key):
-        raise InvalidInputError("Idempotency-Key must be 1 to 255 printable characters.", field="Idempotency-Key")
+        raise InvalidInputError(
+            "Idempotency-Key must be 1 to 255 printable ASCII characters without spaces.", field="Idempotency-Key"
+        )
     return key
 
 

@@ -22,7 +22,9 @@ def test_the_requested_comes_before_the_default_before_the_own() -> None:
     assert resolve_namespace(principal(), None) == OWN
 
 
-@pytest.mark.parametrize("name", ["org:other-00aa11", "org:", "org:ann-00aa1", OWN + "x"])
+@pytest.mark.parametrize(
+    "name", ["org:other-00aa11", "org:", "org:ann-00aa1", OWN + "x", "ORG:other-00aa11", OWN.upper()]
+)
 def test_only_ones_own_organization_namespace_is_open(name: str) -> None:
     assert not may_use(principal(), name)
     assert not may_use(principal("*"), name)
