@@ -82,25 +82,40 @@ def chunk_text(content: str, max_tokens: int, count_tokens: Callable[[str], int]
             pieces.extend(split_to_fit(content, span, borders, max_tokens, count_tokens))
         else:
             pieces.extend(split_at(content, span, SENTENCE_END))
-    spans = pack_pieces([(span, count_tokens(content[slice(*span)])) for span in pieces], max_tokens)
+    groups = pack_pieces([(span, count_tokens(content[slice(*span)])) for span in pieces], max_tokens)
+    spans = [span for group in groups for span in join_pieces(content, group, max_tokens, count_tokens)]
     return tuple(
         Chunk(index, content[start:end], start, end, count_tokens(content[start:end]))
         for index, (start, end) in enumerate(spans)
     )
 
 
-def pack_pieces(pieces: Sequence[tuple[Span, int]], max_tokens: int) -> list[Span]:
-    """Join neighbouring pieces greedily while their summed tokens fit."""
-    spans: list[Span] = []
+def pack_pieces(pieces: Sequence[tuple[Span, int]], max_tokens: int) -> list[list[Span]]:
+    """Group neighbouring pieces greedily while their summed tokens fit."""
+    groups: list[list[Span]] = []
     used = 0
-    for (start, end), tokens in pieces:
-        if spans and used + tokens <= max_tokens:
-            spans[-1] = (spans[-1][0], end)
+    for span, tokens in pieces:
+        if groups and used + tokens <= max_tokens:
+            groups[-1].append(span)
             used += tokens
         else:
-            spans.append((start, end))
+            groups.append([span])
             used = tokens
-    return spans
+    return groups
+
+
+def join_pieces(
+    text: str, group: Sequence[Span], max_tokens: int, count_tokens: Callable[[str], int]
+) -> Iterator[Span]:
+    """Join a group into one span; where two pieces joined have more tokens than apart, the last piece stands alone."""
+    span = group[0][0], group[-1][1]
+    if count_tokens(text[slice(*span)]) <= max_tokens:
+        yield span
+    elif len(group) == 1:
+        yield from split_evenly(text, span, max_tokens, count_tokens)
+    else:
+        yield from join_pieces(text, group[:-1], max_tokens, count_tokens)
+        yield from join_pieces(text, group[-1:], max_tokens, count_tokens)
 
 
 def split_passages(

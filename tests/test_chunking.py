@@ -43,6 +43,15 @@ def test_chunks_fit_and_join_to_the_text(text: str, max_tokens: int) -> None:
         assert chunk.tokens == count_tokens(chunk.content) <= max_tokens
 
 
+def test_pieces_that_have_more_tokens_joined_than_apart_still_fit() -> None:
+    def count(text: str) -> int:
+        return 10 * len(text.split()) + (1 if "b. c" in text else 0)
+
+    chunks = chunk_text("a. b. c. d.", 20, count)
+    assert "".join(chunk.content for chunk in chunks) == "a. b. c. d."
+    assert all(chunk.tokens <= 20 for chunk in chunks)
+
+
 def test_a_code_block_that_fits_stays_whole() -> None:
     code = "```python\n" + "".join(f"line_{number} = {number}\n" for number in range(12)) + "```\n"
     text = "Some prose before it. " * 6 + "\n\n" + code + "\n" + "Some prose after it. " * 6
