@@ -26,8 +26,8 @@ from memoria.spreading import (
     path_to,
 )
 from memoria.tokens import count_tokens
-from memoria.urls import normalize_url, site_of
-from memoria.validation import check_filters, check_include, check_query, check_text
+from memoria.urls import site_of
+from memoria.validation import check_filters, check_include, check_query, check_url
 from memoria.vocabulary import (
     EDGES_PER_NODE,
     MAX_CANDIDATES,
@@ -68,7 +68,7 @@ def plan(principal: Principal, request: RecallRequest) -> Plan:
     if request.token_budget is not None and request.token_budget < 1:
         raise InvalidInputError("`token_budget` must be at least 1.", field="token_budget")
     query = "" if request.query is None else check_query(request.query)
-    url = None if request.url is None else normalize_url(check_text(request.url, "url", limit=10**6))
+    url = check_url(request.url)
     checked = replace(request, filters=check_filters(request.filters), include=check_include(request.include))
     return Plan(checked, namespaces.resolve_namespace(principal, request.namespace), query, url, intent_of(query))
 

@@ -201,6 +201,11 @@ def check_optional(text: str | None, field: str, limit: int) -> str | None:
     return None if text is None else check_text(text, field, limit=limit)
 
 
+def check_url(url: str | None) -> str | None:
+    """Return a URL that is absent, or storable and normalised (which keeps its own, smaller limit)."""
+    return None if url is None else normalize_url(check_text(url, "url", limit=10**6))
+
+
 def check_related_urls(urls: Sequence[str]) -> tuple[str, ...]:
     """Return related URLs, normalised, without repetition."""
     if len(urls) > MAX_RELATED_URLS:
@@ -224,7 +229,7 @@ def validate_memory(new: NewMemory, now: datetime) -> MemoryFields:
         check_share(new.salience_hint, "salience_hint")
     context = check_context(new.context)
     project = check_optional(new.project, "project", MAX_PROJECT_CHARACTERS)
-    url = None if new.url is None else normalize_url(check_text(new.url, "url", limit=10**6))
+    url = check_url(new.url)
     content_hash = hash_content(content)
     return MemoryFields(
         content=content,
@@ -276,6 +281,6 @@ def check_filters(filters: Filters) -> Filters:
         category=check_optional(filters.category, "category", MAX_CATEGORY_CHARACTERS),
         project=check_optional(filters.project, "project", MAX_PROJECT_CHARACTERS),
         context=check_context(filters.context),
-        url=None if filters.url is None else normalize_url(check_text(filters.url, "url", limit=10**6)),
+        url=check_url(filters.url),
         site=None if filters.site is None else normalize_site(check_text(filters.site, "site", limit=10**6)),
     )
