@@ -1,23 +1,19 @@
 """The engine: one short method per public verb. It owns each transaction and delegates the rest."""
 
 import asyncio
-import contextlib
-import random
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
-from typing import TypeVar, cast
-
-import asyncpg
+from datetime import datetime
+from typing import cast
 
 from memoria import forget, listing, memories, memory_events, namespaces, recall, revise, search
 from memoria.chunking import chunk_text
 from memoria.context import build_context, context_recall
 from memoria.database import Connection, Database
 from memoria.embedding.port import Embedder
-from memoria.encode import Encoder, MovedError, embed_prepared
-from memoria.errors import ConflictError, InvalidInputError
-from memoria.idempotency import claim_key, find_answer, store_answer
+from memoria.encode import Encoder, embed_prepared
+from memoria.engine.transactions import Clock, Transactions, utc_now
+from memoria.errors import InvalidInputError
 from memoria.identifiers import IdMaker
 from memoria.ingest import Ingest, prepare_batch
 from memoria.learn import Recalled, RecallLearner
@@ -60,24 +56,6 @@ from memoria.vocabulary import (
 )
 
 WARM_UP_TEXT = "a few words"
-WRITE_ATTEMPTS = 8  # a write that loses a race is computed again
-RACE_PAUSE_SECONDS = 0.02  # at most, before the second attempt; longer before each later one
-RACES = (
-    MovedError,
-    asyncpg.DeadlockDetectedError,
-    asyncpg.SerializationError,
-    asyncpg.ForeignKeyViolationError,
-    asyncpg.UniqueViolationError,
-)
-
-Result = TypeVar("Result")
-Clock = Callable[[], datetime]
-Work = Callable[[Connection], Awaitable[Result]]
-
-
-def utc_now() -> datetime:
-    """Read the clock."""
-    return datetime.now(UTC)
 
 
 def _of_the_first(once: Once | None) -> Once | None:
@@ -101,6 +79,7 @@ class Engine:
         self._embedder = embedder
         self._clock = clock
         self._ids = IdMaker(clock)
+        self._transactions = Transactions(database, clock)
         self._learner = RecallLearner(database)
 
     @classmethod
@@ -150,11 +129,11 @@ class Engine:
             raise InvalidInputError(
                 f"A batch holds 1 to {MAX_BATCH_MEMORIES} memories.", field="memories", limit=MAX_BATCH_MEMORIES
             )
-        if once and (replay := await self._find_answer(principal, once)):
+        if once and (replay := await self._transactions.find_answer(principal, once)):
             return replay
         now = self._clock()
         batch = await prepare_batch(principal, items, now, self._embedder, atomic=atomic)
-        return await self._retry(lambda: self._encode_once(principal, batch, once, now))
+        return await self._transactions.retry(lambda: self._encode_once(principal, batch, once, now))
 
     def chunk(self, content: str, max_tokens: int = CHUNK_TOKENS) -> tuple[Chunk, ...]:
         """Cut a text into chunks on sentence and code-block borders; nothing is stored."""
@@ -285,7 +264,7 @@ class Engine:
             encoder = self._encoder(connection, principal, now)
             return await revise.store_revision(encoder, principal, revision, vectors)
 
-        return await self._retry(lambda: self._write(principal, store))
+        return await self._transactions.retry(lambda: self._transactions.write(principal, store))
 
     async def archive(self, principal: Principal, memory_id: int, once: Once | None = None) -> Memory | Replay:
         """Take a memory out of recall; it stays readable and can be restored."""
@@ -302,7 +281,7 @@ class Engine:
         async def work(connection: Connection) -> None:
             await forget.forget_one(connection, principal, memory_id)
 
-        await self._retry(lambda: self._write(principal, work))
+        await self._transactions.retry(lambda: self._transactions.write(principal, work))
 
     async def forget_many(
         self, principal: Principal, ids: Sequence[int], once: Once | None = None
@@ -315,7 +294,7 @@ class Engine:
         async def work(connection: Connection) -> ForgetResult:
             return ForgetResult(tuple(await forget.forget_visible(connection, principal, ids)), dry_run=False)
 
-        return await self._retry(lambda: self._write_once(principal, once, work))
+        return await self._transactions.retry(lambda: self._transactions.write_once(principal, once, work))
 
     async def forget_matching(
         self,
@@ -341,7 +320,7 @@ class Engine:
                 connection, principal, name, checked, dry_run=dry_run, now=self._clock()
             )
 
-        return await self._retry(lambda: self._write_once(principal, once, work))
+        return await self._transactions.retry(lambda: self._transactions.write_once(principal, once, work))
 
     async def delete_by_context(
         self, principal: Principal, key: str, value: str, *, namespace: str | None = None, once: Once | None = None
@@ -357,9 +336,7 @@ class Engine:
             )
             return len(result.ids)
 
-        return await self._retry(lambda: self._write_once(principal, once, work))
-
-    # Transactions
+        return await self._transactions.retry(lambda: self._transactions.write_once(principal, once, work))
 
     def _encoder(self, connection: Connection, principal: Principal, now: datetime) -> Encoder:
         return Encoder(connection, principal.org_id, self._ids, now, self._embedder.name)
@@ -375,11 +352,7 @@ class Engine:
         async def work(connection: Connection) -> tuple[Encoded | EncodeFailure, ...]:
             return await batch.store(self._encoder(connection, principal, now), vectors)
 
-        return await self._write_once(principal, once, work)
-
-    async def _find_answer(self, principal: Principal, once: Once) -> Replay | None:
-        async with self.database.tenant(principal.org_id) as connection:
-            return await find_answer(connection, principal, once, self._clock())
+        return await self._transactions.write_once(principal, once, work)
 
     async def _move(
         self, principal: Principal, memory_id: int, state: MemoryState, once: Once | None
@@ -389,32 +362,4 @@ class Engine:
         async def work(connection: Connection) -> Memory:
             return await revise.move_state(connection, principal, memory_id, state, self._clock())
 
-        return await self._retry(lambda: self._write_once(principal, once, work))
-
-    async def _retry(self, attempt: Callable[[], Awaitable[Result]]) -> Result:
-        """Make a write, again when it loses a race with another. Raises ConflictError when it keeps losing."""
-        for lost in range(1, WRITE_ATTEMPTS):
-            with contextlib.suppress(*RACES):
-                return await attempt()
-            # At different times, so that the same two do not meet again.
-            await asyncio.sleep(random.uniform(0, RACE_PAUSE_SECONDS) * lost)  # noqa: S311
-        try:
-            return await attempt()
-        except RACES as error:
-            raise ConflictError("Others kept changing the same memories: try again.") from error
-
-    async def _write(self, principal: Principal, work: Work[Result]) -> Result:
-        """Do a write in one transaction."""
-        async with self.database.tenant(principal.org_id) as connection:
-            return await work(connection)
-
-    async def _write_once(self, principal: Principal, once: Once | None, work: Work[Result]) -> Result | Replay:
-        """Do a write in one transaction; with `once`, claim its key first and keep its answer, in the same one."""
-        if once is None:
-            return await self._write(principal, work)
-        async with self.database.tenant(principal.org_id) as connection:
-            if replay := await claim_key(connection, principal, once, self._clock()):
-                return replay
-            result = await work(connection)
-            await store_answer(connection, principal, once, once.render(result))
-            return result
+        return await self._transactions.retry(lambda: self._transactions.write_once(principal, once, work))
