@@ -40,9 +40,10 @@ from server.call import read_namespace
 from server.mcp_prompts import PROMPTS, write_prompt
 from server.mcp_rendering import compact_json
 from server.mcp_resources import ONE_MEMORY, RECENT, read_resource
-from server.mcp_tools import TOOLS, ToolCall, listed_tools
+from server.mcp_tools import TOOLS, listed_tools
 from server.problems import UNAVAILABLE_RETRY_SECONDS, RateLimitedError, status_of
 from server.state import services_of, state_of
+from server.tools.calls import ToolCall
 
 Context = ServerRequestContext[Any, Request]
 Json = dict[str, Any]

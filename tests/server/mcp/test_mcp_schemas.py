@@ -7,7 +7,8 @@ import pytest
 from mcp_types import Tool
 
 from server.mcp_server import INSTRUCTIONS
-from server.mcp_tools import TOOLS, ListArguments, listed_tools
+from server.mcp_tools import TOOLS, listed_tools
+from server.tools.memories import ListArguments
 from server.wire.filters import FiltersBody, NamespaceQuery
 from server.wire.requests import ContextBody, DeleteByContextBody, EncodeBody, LooseBatchBody, PatchBody, RecallBody
 

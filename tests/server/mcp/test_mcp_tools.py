@@ -9,7 +9,8 @@ import pytest
 
 from accounts.organizations import RateLimit
 from memoria.errors import MemoriaError, UnavailableError
-from server.mcp_tools import TOOLS, ToolCall
+from server.mcp_tools import TOOLS
+from server.tools.calls import ToolCall
 from tests.live_server import Person, open_people
 from tests.server.mcp.calling import Caller, ToolRefusedError
 
