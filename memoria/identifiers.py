@@ -1,23 +1,32 @@
 """Make 64-bit, time-ordered ids, and turn them to and from their public form.
 
-An id is 41 bits of milliseconds since 2025-01-01 UTC and 22 random bits. The public form is `mem_` and 13 digits of
-Crockford's base 32 (lower case); clients treat it as opaque.
+An id is 41 bits of milliseconds since 2025-01-01 UTC and 22 random bits. The public form is a prefix that says what it
+names (`mem_`, `rec_`, `job_`, `int_`) and 13 digits of Crockford's base 32 (lower case); clients treat it as opaque.
 """
 
 import secrets
 from collections.abc import Callable
 from datetime import UTC, datetime
+from enum import StrEnum
 
 from memoria.errors import NotFoundError
 
 EPOCH = datetime(2025, 1, 1, tzinfo=UTC)
 RANDOM_BITS = 22
-ID_PREFIX = "mem_"
 DIGITS = "0123456789abcdefghjkmnpqrstvwxyz"
 DIGIT_COUNT = 13
 MAX_ID = 2**63 - 1
 
 VALUES = {digit: value for value, digit in enumerate(DIGITS)}
+
+
+class IdKind(StrEnum):
+    """Say what an id names, by the prefix of its public form."""
+
+    MEMORY = "mem_"
+    RECALL = "rec_"
+    JOB = "job_"
+    INTENTION = "int_"
 
 
 class IdMaker:
@@ -39,22 +48,22 @@ class IdMaker:
         return self._last
 
 
-def format_id(value: int) -> str:
+def format_id(value: int, kind: IdKind = IdKind.MEMORY) -> str:
     """Write an id in its public form."""
     digits = []
     for _ in range(DIGIT_COUNT):
         value, digit = divmod(value, 32)
         digits.append(DIGITS[digit])
-    return ID_PREFIX + "".join(reversed(digits))
+    return kind.value + "".join(reversed(digits))
 
 
-def parse_id(text: str) -> int:
+def parse_id(text: str, kind: IdKind = IdKind.MEMORY) -> int:
     """Read a public id. Raises NotFoundError for what is no id: nothing can be stored under it."""
-    digits = text.removeprefix(ID_PREFIX)
-    if text.startswith(ID_PREFIX) and len(digits) == DIGIT_COUNT and all(digit in VALUES for digit in digits):
+    digits = text.removeprefix(kind.value)
+    if text.startswith(kind.value) and len(digits) == DIGIT_COUNT and all(digit in VALUES for digit in digits):
         value = 0
         for digit in digits:
             value = value * 32 + VALUES[digit]
         if value <= MAX_ID:
             return value
-    raise NotFoundError("There is no memory with this id.", id=text[:64])
+    raise NotFoundError(f"There is no {kind.name.lower()} with this id.", id=text[:64])

@@ -58,14 +58,15 @@ class Answer:
 class Call(Generic[InputT]):
     """Be one authenticated request: who calls, what it says, and under which conditions.
 
-    `input` is the checked body, or the checked query of a GET. `memory_id` is the id in the path. `namespace` is
-    the `x-memoria-namespace` header.
+    `input` is the checked body, or the checked query of a GET. `id` and `name` are those in the path.
+    `namespace` is the `x-memoria-namespace` header.
     """
 
     services: Services
     principal: Principal
     input: InputT
-    memory_id: int
+    id: int
+    name: str
     namespace: str | None
     expected_version: int | None
     idempotency_key: str | None

@@ -80,7 +80,7 @@ def _failures(operation: Operation) -> list[int]:
     statuses = {401, 403, 422, 429, 500, 503}
     if operation.body is not None:
         statuses |= {400, 413}
-    if operation.has_memory_id or operation.name == "forget_many":
+    if operation.has_id or operation.name == "forget_many":
         statuses |= {404}
     if operation.writes or operation.conditional:
         statuses |= {409}
@@ -111,7 +111,7 @@ def _content(model: type[BaseModel]) -> Json:
 
 
 def _parameters(operation: Operation) -> list[Json]:
-    parameters = [_namespace_header()] if not operation.has_memory_id else [_id_parameter()]
+    parameters = [_namespace_header()] if not operation.has_id else [_id_parameter()]
     if operation.writes:
         parameters.append(
             _header("Idempotency-Key", "A repeat within 24 hours gets the first answer again.", maxLength=255)

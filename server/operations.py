@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from memoria.identifiers import parse_id
+from memoria.identifiers import IdKind, parse_id
 from server.abandonment import while_connected
 from server.auth import Guarded
 from server.call import (
@@ -36,7 +36,8 @@ class Operation:
     """Be one method of one path.
 
     `body` and `query` are the models of what it takes, `answers` those of its successes by status. `writes` says
-    that it honours `Idempotency-Key`, `conditional` that it honours `If-Match`.
+    that it honours `Idempotency-Key`, `conditional` that it honours `If-Match`. `id_kind` is what an `{id}` in the path
+    names.
     """
 
     method: str
@@ -49,6 +50,7 @@ class Operation:
     parse: type[BaseModel] | None = None
     writes: bool = False
     conditional: bool = False
+    id_kind: IdKind = IdKind.MEMORY
 
     @property
     def name(self) -> str:
@@ -56,8 +58,8 @@ class Operation:
         return self.handler.__name__
 
     @property
-    def has_memory_id(self) -> bool:
-        """Tell whether the path names a memory."""
+    def has_id(self) -> bool:
+        """Tell whether the path holds an id."""
         return "{id}" in self.path
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -77,7 +79,8 @@ class Operation:
             services=services_of(request.scope),
             principal=state_of(request.scope)["principal"],
             input=checked,
-            memory_id=parse_id(request.path_params["id"]) if self.has_memory_id else 0,
+            id=parse_id(request.path_params["id"], self.id_kind) if self.has_id else 0,
+            name=request.path_params.get("name", ""),
             namespace=namespace,
             expected_version=read_expected_version(headers) if self.conditional else None,
             idempotency_key=read_idempotency_key(headers) if self.writes else None,

@@ -61,18 +61,18 @@ async def list_memories(call: Call[ListQuery]) -> Answer:
 
 async def get_memory(call: Call[NoQuery]) -> Answer:
     """Read a memory."""
-    return _show_memory(await call.engine.get(call.principal, call.memory_id))
+    return _show_memory(await call.engine.get(call.principal, call.id))
 
 
 async def get_history(call: Call[NoQuery]) -> Answer:
     """Read a memory's versions and moves."""
-    entries = await call.engine.history(call.principal, call.memory_id)
+    entries = await call.engine.history(call.principal, call.id)
     return Answer.of(HistoryOut.model_construct(items=[render_history_entry(entry) for entry in entries]))
 
 
 async def list_neighbors(call: Call[PageQuery]) -> Answer:
     """Read a memory's edges and their other ends."""
-    page = await call.engine.neighbors(call.principal, call.memory_id, limit=call.input.limit, cursor=call.input.cursor)
+    page = await call.engine.neighbors(call.principal, call.id, limit=call.input.limit, cursor=call.input.cursor)
     items = [render_neighbor(neighbor) for neighbor in page.items]
     return Answer.of(NeighborPageOut.model_construct(items=items, next_cursor=page.next_cursor, total=page.total))
 
@@ -80,23 +80,23 @@ async def list_neighbors(call: Call[PageQuery]) -> Answer:
 async def update_memory(call: Call[PatchBody]) -> Answer:
     """Change a memory; its earlier version is kept."""
     patch = call.input.to_patch(call.expected_version)
-    return _show_memory(await call.engine.update(call.principal, call.memory_id, patch))
+    return _show_memory(await call.engine.update(call.principal, call.id, patch))
 
 
 async def forget_memory(call: Call[NoQuery]) -> Answer:
     """Delete a memory for good, with everything that hangs on it."""
-    await call.engine.forget(call.principal, call.memory_id)
+    await call.engine.forget(call.principal, call.id)
     return Answer.of(DeletedOut(deleted=True))
 
 
 async def archive_memory(call: Call[NoQuery]) -> Answer:
     """Take a memory out of recall."""
-    return await call.write(lambda once: call.engine.archive(call.principal, call.memory_id, once=once), _show_memory)
+    return await call.write(lambda once: call.engine.archive(call.principal, call.id, once=once), _show_memory)
 
 
 async def restore_memory(call: Call[NoQuery]) -> Answer:
     """Take a memory back into recall."""
-    return await call.write(lambda once: call.engine.restore(call.principal, call.memory_id, once=once), _show_memory)
+    return await call.write(lambda once: call.engine.restore(call.principal, call.id, once=once), _show_memory)
 
 
 def _show_encoded(encoded: Encoded) -> Answer:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from memoria.identifiers import ID_PREFIX, format_id
+from memoria.identifiers import IdKind, format_id
 from memoria.records import (
     Chunk,
     Context,
@@ -37,12 +37,10 @@ from server.wire.responses import (
     StatsOut,
 )
 
-RECALL_ID_PREFIX = "rec_"
-
 
 def render_recall_id(recall_id: int) -> str:
     """Write a recall's id."""
-    return RECALL_ID_PREFIX + format_id(recall_id).removeprefix(ID_PREFIX)
+    return format_id(recall_id, IdKind.RECALL)
 
 
 def render_encoded(encoded: Encoded) -> EncodedOut:

@@ -103,7 +103,7 @@ async def test_a_namespace_of_the_same_name_is_another_one(alice: Person, charli
     assert await read_all(alice, memory_id, "code/myapp") == before
 
 
-@pytest.mark.parametrize("name", [operation.name for operation in OPERATIONS if operation.has_memory_id])
+@pytest.mark.parametrize("name", [operation.name for operation in OPERATIONS if operation.has_id])
 async def test_anothers_id_answers_as_an_id_that_nobody_has(alice: Person, charlie: Person, name: str) -> None:
     memory_id = await store_secret(alice, alice.namespace)
     theirs = await attempt(charlie, name, memory_id, alice.namespace)
