@@ -75,6 +75,22 @@ class Scope(StrEnum):
     REVEAL = "reveal"
 
 
+class JobKind(StrEnum):
+    """Say what a background job does."""
+
+    REEMBED = "reembed"
+
+
+class JobState(StrEnum):
+    """Say where a background job stands; the last three are final, until an operator retries a dead one."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    SUCCEEDED = "succeeded"
+    DEAD = "dead"
+    CANCELLED = "cancelled"
+
+
 # Limits of one memory: what does not fit is refused, never cut.
 MAX_CONTENT_BYTES = 64 * 1024  # UTF-8 bytes of content
 MAX_TITLE_CHARACTERS = 300
@@ -103,6 +119,14 @@ MAX_CHUNK_TOKENS = 8192
 MIN_CONTEXT_TOKENS = 64  # the notice and one short memory
 MAX_CONTEXT_TOKENS = 200_000
 IDEMPOTENCY_HOURS = 24  # how long a repeated key gets the first answer
+
+# Jobs.
+JOB_DAYS = 30  # how long a job that has ended can be read
+MAX_JOB_FAILURES = 10  # failed attempts before a job is given up: about three hours of trying
+RETRY_SECONDS = 30.0  # pause after the first failure; twice as long after each further one
+MAX_RETRY_SECONDS = 3600.0  # ... but never longer
+HEARTBEAT_SECONDS = 8.0  # how often a worker says that a job is alive
+SILENCE_SECONDS = 30.0  # after which another takes the job over
 
 # Encoding.
 DEFAULT_CONFIDENCE = 0.8

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 import asyncpg
 
+from accounts.environment import SettingsError
 from memoria.errors import MemoriaError
 from memoria.migrations import migrate
 from server import admin
@@ -17,7 +18,7 @@ from server.development import LocalAccount, ensure_local_account
 from server.embedded import EmbeddedError
 from server.listener import listen
 from server.local import local_servers, local_worker
-from server.settings import Settings, SettingsError, describe_settings, read_settings
+from server.settings import Settings, describe_settings, read_settings
 
 _DESCRIPTION = """\
 Serve Memoria over REST and MCP.

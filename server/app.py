@@ -12,13 +12,14 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.types import Receive, Scope, Send
 
+from accounts.embedders import open_embedder
+from accounts.environment import SettingsError
 from accounts.key_uses import KeyUses
 from accounts.logs import configure_logging
 from memoria.embedding import Embedder
 from memoria.engine import Engine
 from memoria.errors import NotFoundError
 from server.edge import Edge
-from server.embedders import open_embedder
 from server.limits import RateLimiter
 from server.mcp_endpoint import McpEndpoint
 from server.mcp_server import make_mcp_server
@@ -28,7 +29,7 @@ from server.operations import make_routes
 from server.public import public_routes
 from server.routes import OPERATIONS
 from server.services import Services, utc_now
-from server.settings import Settings, SettingsError
+from server.settings import Settings
 
 KEY_USE_SECONDS = 30.0
 
@@ -58,7 +59,7 @@ async def _lifespan(
     app: Starlette, settings: Settings, clock: Callable[[], datetime], mcp: McpEndpoint
 ) -> AsyncIterator[None]:
     async with contextlib.AsyncExitStack() as stack:
-        embedder = open_embedder(settings)
+        embedder = open_embedder(settings.embedder, settings.home)
         services = await _open_services(stack, settings, embedder, clock)
         app.state.services = services
         if settings.metrics_port is not None and settings.processes == 1:

@@ -2,10 +2,11 @@
 
 import asyncpg
 
+from accounts.environment import SettingsError
 from memoria.database import CONNECTION_ERRORS
 from memoria.errors import UnavailableError
 from memoria.migrations import missing_migrations
-from server.settings import Settings, SettingsError
+from server.settings import Settings
 
 # What Postgres answers to a wrong role, password or database. Its sentences name these, but no password.
 _REFUSALS = (

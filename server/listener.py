@@ -2,7 +2,7 @@
 
 import socket
 
-from server.settings import SettingsError
+from accounts.environment import SettingsError
 
 _BACKLOG = 2048
 

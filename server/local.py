@@ -43,7 +43,11 @@ def local_servers(settings: Settings, *, join: bool = False) -> Iterator[Setting
 @contextmanager
 def local_worker(settings: Settings) -> Iterator[None]:
     """Run a worker beside a local server, in a process of its own; it ends with this one, however that ends."""
-    environ = os.environ | {"DATABASE_URL": settings.database_url or "", "MEMORIA_LOG_LEVEL": settings.log_level}
+    environ = os.environ | {
+        "DATABASE_URL": settings.database_url or "",
+        "MEMORIA_HOME": str(settings.home),
+        "MEMORIA_LOG_LEVEL": settings.log_level,
+    }
     worker = subprocess.Popen(
         [sys.executable, "-m", "workers"],
         cwd=Path(__file__).resolve().parent.parent,

@@ -7,47 +7,15 @@ import secrets
 import string
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from accounts.embedders import EMBEDDER_VARIABLES, EmbedderSettings, read_embedder
+from accounts.environment import EnvironmentReader, LogLevel, SettingsError, Variables, describe_variables
+
 SECRET_KEY_BYTES = 32
-DEFAULT_DIMENSIONS = 384
 _HOW_TO_MAKE_ONE = "make one with: openssl rand -base64 32"
-_LARGEST_PORT = 65535
 _URL_SAFE = str.maketrans("-_", "+/")
-
-
-class SettingsError(Exception):
-    """A setting is missing or wrong; the message is one sentence that names the variable."""
-
-
-class EmbedderKind(StrEnum):
-    """Name the makers of vectors."""
-
-    MINILM = "minilm"
-    OPENAI = "openai"
-    FAKE = "fake"
-
-
-class LogLevel(StrEnum):
-    """Name the levels of logging, least urgent first."""
-
-    DEBUG = "debug"
-    INFO = "info"
-    WARNING = "warning"
-    ERROR = "error"
-
-
-@dataclass(frozen=True, slots=True)
-class EmbedderSettings:
-    """Choose the embedder; `url`, `key` and `model` are for an OpenAI-compatible endpoint only."""
-
-    kind: EmbedderKind
-    url: str | None
-    key: str | None = field(repr=False)
-    model: str | None
-    dimensions: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +45,7 @@ class Settings:
     allowed_hosts: tuple[str, ...]
 
 
-_VARIABLES: dict[str, tuple[str, str]] = {
+_VARIABLES: Variables = {
     "DATABASE_URL": ("", "PostgreSQL >= 15 with pgvector >= 0.8; unset: start one in MEMORIA_HOME"),
     "REDIS_URL": ("", "Redis >= 6.2; unset: start one in MEMORIA_HOME"),
     "MEMORIA_SECRET_KEY": (
@@ -94,11 +62,7 @@ _VARIABLES: dict[str, tuple[str, str]] = {
         "Host headers to answer, with commas; unset: localhost and the public URL's",
     ),
     "MEMORIA_METRICS_PORT": ("", "port for Prometheus metrics on HOST; unset: none"),
-    "MEMORIA_EMBEDDER": ("minilm", "minilm (bundled), openai (any compatible endpoint) or fake (tests)"),
-    "MEMORIA_EMBEDDER_URL": ("", "base URL of the endpoint, such as https://api.example.com/v1"),
-    "MEMORIA_EMBEDDER_KEY": ("", "bearer token of the endpoint"),
-    "MEMORIA_EMBEDDER_MODEL": ("", "model name at the endpoint"),
-    "MEMORIA_EMBEDDER_DIMENSIONS": (str(DEFAULT_DIMENSIONS), "length of its vectors"),
+    **EMBEDDER_VARIABLES,
     "MEMORIA_PROCESSES": ("1", "number of server processes"),
     "MEMORIA_POOL_SIZE": ("10", "database connections of each process"),
     "MEMORIA_LOG_LEVEL": ("info", "debug, info, warning or error"),
@@ -111,10 +75,10 @@ _CLIENT_VARIABLES = {"MEMORIA_URL", "MEMORIA_KEY", "MEMORIA_NAMESPACE"}
 def read_settings(environ: Mapping[str, str]) -> Settings:
     """Read and check the settings. An empty value counts as unset. Raises `SettingsError`."""
     _refuse_misspelled(environ)
-    read = _Reader(environ)
+    read = EnvironmentReader(environ, _VARIABLES)
     host, port = read.text("HOST"), read.port("PORT")
     database_url = read.url("DATABASE_URL", ("postgresql", "postgres"))
-    secret_key = read.secret_key()
+    secret_key = _read_secret(read)
     if database_url is not None and secret_key is None:
         message = f"MEMORIA_SECRET_KEY is required when DATABASE_URL is set; {_HOW_TO_MAKE_ONE}"
         raise SettingsError(message)
@@ -128,11 +92,11 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
         host=host,
         port=port,
         public_url=public_url.rstrip("/"),
-        metrics_port=read.port("MEMORIA_METRICS_PORT") if environ.get("MEMORIA_METRICS_PORT") else None,
-        embedder=_read_embedder(read),
+        metrics_port=read.optional_port("MEMORIA_METRICS_PORT"),
+        embedder=read_embedder(read),
         processes=read.whole_number("MEMORIA_PROCESSES", 1, 64),
         pool_size=read.whole_number("MEMORIA_POOL_SIZE", 1, 200),
-        log_level=LogLevel(read.choice("MEMORIA_LOG_LEVEL", tuple(LogLevel))),
+        log_level=read.log_level(),
         allowed_hosts=_read_allowed_hosts(read, public_url),
     )
 
@@ -153,63 +117,15 @@ def read_secret_key(text: str) -> bytes:
 
 def describe_settings() -> str:
     """Return one line for each variable: its name, what it means, and its default."""
-    width = max(map(len, _VARIABLES))
-    lines = []
-    for name, (default, meaning) in _VARIABLES.items():
-        lines.append(f"  {name:<{width}}  {meaning}" + (f" [{default}]" if default else ""))
-    return "\n".join(lines)
+    return describe_variables(_VARIABLES)
 
 
-@dataclass(frozen=True, slots=True)
-class _Reader:
-    environ: Mapping[str, str]
-
-    def text(self, name: str) -> str:
-        return self.environ.get(name, "").strip() or _VARIABLES[name][0]
-
-    def choice(self, name: str, choices: tuple[str, ...]) -> str:
-        value = self.text(name).lower()
-        if value not in choices:
-            message = f"{name} must be one of {', '.join(choices)}, not {value!r}."
-            raise SettingsError(message)
-        return value
-
-    def whole_number(self, name: str, lowest: int, highest: int) -> int:
-        value = self.text(name)
-        if not (value.isascii() and value.isdigit() and lowest <= int(value) <= highest):
-            message = f"{name} must be a whole number from {lowest} to {highest}, not {value!r}."
-            raise SettingsError(message)
-        return int(value)
-
-    def port(self, name: str) -> int:
-        return self.whole_number(name, 1, _LARGEST_PORT)
-
-    def url(self, name: str, schemes: tuple[str, ...]) -> str | None:
-        value = self.text(name)
-        if value and urlsplit(value).scheme not in schemes:
-            # The value itself may hold a password, and is not repeated.
-            message = f"{name} must be a URL that begins {schemes[0]}://."
-            raise SettingsError(message)
-        return value or None
-
-    def secret_key(self) -> bytes | None:
-        value = self.text("MEMORIA_SECRET_KEY")
-        return read_secret_key(value) if value else None
+def _read_secret(read: EnvironmentReader) -> bytes | None:
+    value = read.text("MEMORIA_SECRET_KEY")
+    return read_secret_key(value) if value else None
 
 
-def _read_embedder(read: _Reader) -> EmbedderSettings:
-    kind = EmbedderKind(read.choice("MEMORIA_EMBEDDER", tuple(EmbedderKind)))
-    url = read.url("MEMORIA_EMBEDDER_URL", ("https", "http"))
-    model = read.text("MEMORIA_EMBEDDER_MODEL") or None
-    for name, value in (("MEMORIA_EMBEDDER_URL", url), ("MEMORIA_EMBEDDER_MODEL", model)):
-        if kind is EmbedderKind.OPENAI and value is None:
-            message = f"{name} is required when MEMORIA_EMBEDDER is openai."
-            raise SettingsError(message)
-    dimensions = read.whole_number("MEMORIA_EMBEDDER_DIMENSIONS", 8, 4000)
-    return EmbedderSettings(kind, url, read.text("MEMORIA_EMBEDDER_KEY") or None, model, dimensions)
-
-
-def _read_allowed_hosts(read: _Reader, public_url: str) -> tuple[str, ...]:
+def _read_allowed_hosts(read: EnvironmentReader, public_url: str) -> tuple[str, ...]:
     named = tuple(host.strip().lower() for host in read.text("MEMORIA_ALLOWED_HOSTS").split(",") if host.strip())
     return named or tuple(dict.fromkeys(("localhost", "127.0.0.1", "::1", urlsplit(public_url).hostname or "")))
 

@@ -1,4 +1,4 @@
-"""The command `python -m workers`: run the background tasks until SIGTERM or SIGINT."""
+"""The command `python -m workers`: run jobs and background tasks until SIGTERM or SIGINT."""
 
 import argparse
 import asyncio
@@ -9,33 +9,45 @@ from collections.abc import Mapping, Sequence
 
 import structlog
 
+from accounts.environment import SettingsError
 from accounts.logs import configure_logging
 from memoria.database import Database
 from memoria.errors import UnavailableError
+from workers.clock import utc_now
+from workers.embedder import LazyEmbedder
+from workers.kinds import Kind
+from workers.planning import plan_task
+from workers.registry import KINDS, TASKS
+from workers.runner import Pace, Runner
 from workers.schedule import AWAY_SECONDS, Task, run_tasks
-from workers.settings import Settings, SettingsError, read_settings
-from workers.tasks import index_vectors, purge_answers
+from workers.settings import Settings, describe_settings, read_settings
 
-TASKS = (
-    Task("index_vectors", rest_seconds=5.0, run=index_vectors.run),
-    Task("purge_answers", rest_seconds=600.0, run=purge_answers.run),
-)
-POOL_SIZE = len(TASKS)
+CONNECTIONS_PER_JOB = 2  # its own, and that of its heartbeat
+NICENESS = 10  # requests come first
 
 _DESCRIPTION = """\
-Run Memoria's background tasks. Several such processes are safe together.
+Run Memoria's jobs and background tasks. Several such processes are safe together.
 
   index_vectors   puts the vectors of large namespaces into the graph index
+  plan_jobs       enqueues the jobs of schedules
   purge_answers   deletes answers kept for idempotency keys after 24 hours
-
-Settings are environment variables: DATABASE_URL, MEMORIA_LOG_LEVEL (info).
+  purge_jobs      deletes jobs 30 days after their end
 """
 
 
-def main(arguments: Sequence[str], environ: Mapping[str, str]) -> int:
+def main(
+    arguments: Sequence[str],
+    environ: Mapping[str, str],
+    kinds: Sequence[Kind] = KINDS,
+    tasks: Sequence[Task] = TASKS,
+    pace: Pace | None = None,
+) -> int:
     """Run until a signal says to stop, end the rounds that have begun, and return the exit code."""
     argparse.ArgumentParser(
-        prog="python -m workers", description=_DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog="python -m workers",
+        description=_DESCRIPTION,
+        epilog=f"Settings are environment variables (defaults in brackets):\n\n{describe_settings()}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     ).parse_args(arguments)
     try:
         settings = read_settings(environ)
@@ -43,31 +55,39 @@ def main(arguments: Sequence[str], environ: Mapping[str, str]) -> int:
         print(error, file=sys.stderr)
         return 1
     configure_logging(settings.log_level)
-    asyncio.run(_work(settings))
+    os.nice(NICENESS)
+    asyncio.run(_work(settings, kinds, [*tasks, plan_task(kinds)], pace or Pace()))
     return 0
 
 
-async def _work(settings: Settings) -> None:
+async def _work(settings: Settings, kinds: Sequence[Kind], tasks: Sequence[Task], pace: Pace) -> None:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for name in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(name, stop.set)
-    database = await _open_database(settings, stop)
+    database = await _open_database(settings, len(tasks) + CONNECTIONS_PER_JOB * settings.slots + 1, stop)
     if database is None:
         return
-    structlog.get_logger().info("worker_started", tasks=[task.name for task in TASKS])
+    embedder = LazyEmbedder(settings.embedder, settings.home)
+    runner = Runner(database, kinds, utc_now, embedder.get, slots=settings.slots, pace=pace)
+    structlog.get_logger().info(
+        "worker_started", tasks=[task.name for task in tasks], kinds=[kind.name for kind in kinds], slots=settings.slots
+    )
     try:
-        await run_tasks(TASKS, database, stop)
+        async with asyncio.TaskGroup() as group:
+            group.create_task(run_tasks(tasks, database, stop))
+            group.create_task(runner.run(stop))
     finally:
+        await embedder.close()
         await database.close()
     structlog.get_logger().info("worker_stopped")
 
 
-async def _open_database(settings: Settings, stop: asyncio.Event) -> Database | None:
+async def _open_database(settings: Settings, pool_size: int, stop: asyncio.Event) -> Database | None:
     """Connect, however long the database takes to come up; None when told to stop first."""
     while not stop.is_set():
         try:
-            return await Database.open(settings.database_url, pool_size=POOL_SIZE)
+            return await Database.open(settings.database_url, pool_size=pool_size)
         except UnavailableError as error:
             structlog.get_logger().warning("database_away", reason=error.message)
         try:

@@ -4,12 +4,13 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 
 import structlog
 
 from memoria.database import Database
 from memoria.errors import UnavailableError
+from workers.clock import utc_now
 
 AWAY_SECONDS = 5.0  # how long to wait for a database that is away
 
@@ -45,7 +46,7 @@ async def _run_round(task: Task, database: Database) -> tuple[int, float]:
     log = structlog.get_logger().bind(task=task.name)
     started = time.monotonic()
     try:
-        done = await task.run(database, datetime.now(UTC))
+        done = await task.run(database, utc_now())
     except UnavailableError:
         log.warning("database_away")
         return 0, AWAY_SECONDS

@@ -1,29 +1,58 @@
-"""Read the settings of a worker from the environment."""
+"""Read the settings of a worker from the environment: those of the server that concern it, and two of its own."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
-LEVELS = ("debug", "info", "warning", "error")
+from accounts.embedders import EMBEDDER_VARIABLES, EmbedderSettings, read_embedder
+from accounts.environment import EnvironmentReader, LogLevel, SettingsError, Variables, describe_variables
 
+MAX_SLOTS = 32
 
-class SettingsError(Exception):
-    """A setting is missing or wrong; the message is one sentence that names the variable."""
+_VARIABLES: Variables = {
+    "DATABASE_URL": ("", "the database that the server uses"),
+    "MEMORIA_HOME": (".memoria", "folder of the assembled embedding model"),
+    **EMBEDDER_VARIABLES,
+    "MEMORIA_WORKER_JOBS": ("2", "jobs that run at once in this process"),
+    "MEMORIA_WORKER_METRICS_PORT": ("", "port for Prometheus metrics on HOST; unset: none"),
+    "HOST": ("127.0.0.1", "address of the metrics"),
+    "MEMORIA_LOG_LEVEL": ("info", "debug, info, warning or error"),
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Hold the settings of one worker process; the URL may carry a password and is not in the repr."""
+    """Hold the settings of one worker process; the URL may carry a password and is not in the repr.
+
+    `slots` counts the jobs that run at once. `embedder` is opened when the first job needs it.
+    """
 
     database_url: str = field(repr=False)
-    log_level: str
+    log_level: LogLevel
+    home: Path
+    embedder: EmbedderSettings
+    slots: int
+    host: str
+    metrics_port: int | None
 
 
 def read_settings(environ: Mapping[str, str]) -> Settings:
     """Read and check the settings. An empty value counts as unset. Raises SettingsError."""
-    url = environ.get("DATABASE_URL", "")
-    if not url.startswith(("postgresql://", "postgres://")):
+    read = EnvironmentReader(environ, _VARIABLES)
+    database_url = read.url("DATABASE_URL", ("postgresql", "postgres"))
+    if database_url is None:
         raise SettingsError("DATABASE_URL must be the postgresql:// URL that the server uses.")
-    level = environ.get("MEMORIA_LOG_LEVEL", "").strip().lower() or "info"
-    if level not in LEVELS:
-        raise SettingsError(f"MEMORIA_LOG_LEVEL must be one of {', '.join(LEVELS)}.")
-    return Settings(url, level)
+    return Settings(
+        database_url=database_url,
+        log_level=read.log_level(),
+        home=Path(read.text("MEMORIA_HOME")).expanduser().absolute(),
+        embedder=read_embedder(read),
+        slots=read.whole_number("MEMORIA_WORKER_JOBS", 1, MAX_SLOTS),
+        host=read.text("HOST"),
+        metrics_port=read.optional_port("MEMORIA_WORKER_METRICS_PORT"),
+    )
+
+
+def describe_settings() -> str:
+    """Return one line for each variable: its name, what it means, and its default."""
+    return describe_variables(_VARIABLES)

@@ -15,6 +15,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from accounts.environment import SettingsError
 from benchmarks.recall_quality.baselines import rank_simply
 from benchmarks.recall_quality.dataset import SOURCES, Conversation, DataMissingError, read_conversations
 from benchmarks.recall_quality.report import ENGINE, UNSPREAD, Measured, render
@@ -23,7 +24,7 @@ from benchmarks.recall_quality.unspread import UnspreadRecall, open_unspread
 from memoria.embedding import Embedder, open_minilm
 from memoria.errors import MemoriaError
 from server.embedded import EmbeddedError
-from server.settings import SettingsError, read_settings
+from server.settings import read_settings
 
 
 class NoServerError(Exception):

@@ -4,15 +4,16 @@ import contextlib
 from collections.abc import AsyncIterator, Mapping
 from datetime import UTC, datetime
 
+from accounts.embedders import open_embedder
+from accounts.environment import SettingsError
 from accounts.keys import find_key
 from benchmarks.recall_quality.dataset import Question
 from benchmarks.recall_quality.service import RECALL_LIMIT, Stored, units_of
 from memoria.engine import Engine
 from memoria.identifiers import format_id
 from memoria.records import Filters, Principal, RecallRequest
-from server.embedders import open_embedder
 from server.local import local_servers
-from server.settings import SettingsError, read_settings
+from server.settings import read_settings
 
 
 class UnspreadRecall:
@@ -45,7 +46,7 @@ async def open_unspread(environ: Mapping[str, str], key: str) -> AsyncIterator[U
     with local_servers(read_settings(environ), join=True) as settings:
         if settings.database_url is None:
             raise SettingsError("DATABASE_URL is not set.")
-        embedder = open_embedder(settings)
+        embedder = open_embedder(settings.embedder, settings.home)
         engine = await Engine.open(settings.database_url, embedder, clock=lambda: datetime.now(UTC), pool_size=2)
         try:
             async with engine.database.untenanted() as connection:

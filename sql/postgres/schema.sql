@@ -4,6 +4,23 @@ CREATE EXTENSION IF NOT EXISTS vector WITH SCHEMA public;
 
 COMMENT ON EXTENSION vector IS 'vector data type and ivfflat and hnsw access methods';
 
+CREATE FUNCTION public.count_jobs_of_all() RETURNS TABLE(kind text, state text, jobs bigint, oldest timestamp with time zone)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+    select j.kind, j.state, count(*), min(j.run_at)
+    from jobs j
+    where j.state in ('queued', 'running')
+    group by j.kind, j.state
+    union all
+    select j.kind, j.state, count(*), null
+    from jobs j
+    where j.state = 'dead'
+    group by j.kind, j.state
+$$;
+
+ALTER FUNCTION public.count_jobs_of_all() OWNER TO memoria_lookup;
+
 CREATE FUNCTION public.find_api_key(wanted_hash bytea) RETURNS TABLE(org_id uuid, key_id uuid, own_namespace text, scopes text[], namespace_patterns text[], default_namespace text, rate_per_second double precision, burst integer, expires_at timestamp with time zone, revoked_at timestamp with time zone)
     LANGUAGE sql STABLE SECURITY DEFINER ROWS 1
     SET search_path TO 'pg_catalog', 'public', 'pg_temp'
@@ -16,6 +33,36 @@ $$;
 
 ALTER FUNCTION public.find_api_key(wanted_hash bytea) OWNER TO memoria_lookup;
 
+CREATE FUNCTION public.find_jobs_of_all(wanted_state text, wanted_id bigint, wanted integer) RETURNS TABLE(org_id uuid, job_id bigint, kind text, namespace_id bigint, state text, attempt integer, failures integer, error_code text, worker text, created_at timestamp with time zone, run_at timestamp with time zone, finished_at timestamp with time zone)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+    select j.org_id, j.job_id, j.kind, j.namespace_id, j.state, j.attempt, j.failures, j.error_code, j.worker,
+        j.created_at, j.run_at, j.finished_at
+    from jobs j
+    where (wanted_state is null or j.state = wanted_state) and (wanted_id is null or j.job_id = wanted_id)
+    order by j.job_id desc
+    limit wanted
+$$;
+
+ALTER FUNCTION public.find_jobs_of_all(wanted_state text, wanted_id bigint, wanted integer) OWNER TO memoria_lookup;
+
+CREATE FUNCTION public.find_namespaces_to_schedule(wanted_kind text, period timestamp with time zone, wanted integer) RETURNS TABLE(org_id uuid, namespace_id bigint)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+    select n.org_id, n.namespace_id
+    from namespaces n
+    where not exists (
+        select from jobs j
+        where j.org_id = n.org_id and j.kind = wanted_kind and j.namespace_id = n.namespace_id
+          and j.scheduled_for >= period
+    )
+    limit wanted
+$$;
+
+ALTER FUNCTION public.find_namespaces_to_schedule(wanted_kind text, period timestamp with time zone, wanted integer) OWNER TO memoria_lookup;
+
 CREATE FUNCTION public.find_organization(wanted_email text) RETURNS TABLE(org_id uuid, own_namespace text)
     LANGUAGE sql STABLE SECURITY DEFINER ROWS 1
     SET search_path TO 'pg_catalog', 'public', 'pg_temp'
@@ -26,6 +73,67 @@ CREATE FUNCTION public.find_organization(wanted_email text) RETURNS TABLE(org_id
 $$;
 
 ALTER FUNCTION public.find_organization(wanted_email text) OWNER TO memoria_lookup;
+
+CREATE FUNCTION public.find_organizations_to_schedule(wanted_kind text, period timestamp with time zone, wanted integer) RETURNS TABLE(org_id uuid)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+    select o.org_id
+    from organizations o
+    where not exists (
+        select from jobs j
+        where j.org_id = o.org_id and j.kind = wanted_kind and j.namespace_id is null and j.scheduled_for >= period
+    )
+    limit wanted
+$$;
+
+ALTER FUNCTION public.find_organizations_to_schedule(wanted_kind text, period timestamp with time zone, wanted integer) OWNER TO memoria_lookup;
+
+CREATE FUNCTION public.find_organizations_to_serve(known_kinds text[], at timestamp with time zone, silent_since timestamp with time zone, most_priority integer, passed_over uuid[], wanted integer) RETURNS TABLE(org_id uuid)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+    with recursive unfinished as (
+        (select j.org_id from jobs j where j.state in ('queued', 'running') order by j.org_id limit 1)
+        union all
+        select (
+            select j.org_id from jobs j
+            where j.state in ('queued', 'running') and j.org_id > u.org_id
+            order by j.org_id limit 1
+        )
+        from unfinished u
+        where u.org_id is not null
+    )
+    select u.org_id
+    from unfinished u
+    where u.org_id is not null
+      and u.org_id <> all (passed_over)
+      and (
+          exists (
+              select from jobs j
+              where j.org_id = u.org_id and j.state = 'queued' and j.priority <= most_priority and j.run_at <= at
+                and j.kind = any (known_kinds)
+                and (j.attempt > 0 or not exists (
+                    select from jobs b
+                    where b.org_id = j.org_id and b.kind = j.kind
+                      and b.namespace_id is not distinct from j.namespace_id and b.key = j.key
+                      and b.state in ('queued', 'running') and b.attempt > 0
+                ))
+          )
+          or exists (
+              select from jobs j
+              where j.org_id = u.org_id and j.state = 'running' and j.heartbeat_at <= silent_since
+                and j.kind = any (known_kinds)
+          )
+      )
+    order by
+        (select count(*) from jobs r where r.org_id = u.org_id and r.state = 'running'),
+        (select max(s.started_at) from jobs s where s.org_id = u.org_id and s.started_at is not null) nulls first,
+        random()
+    limit wanted
+$$;
+
+ALTER FUNCTION public.find_organizations_to_serve(known_kinds text[], at timestamp with time zone, silent_since timestamp with time zone, most_priority integer, passed_over uuid[], wanted integer) OWNER TO memoria_lookup;
 
 CREATE FUNCTION public.find_outlived_answers(older_than timestamp with time zone, wanted integer) RETURNS TABLE(org_id uuid)
     LANGUAGE sql STABLE SECURITY DEFINER
@@ -38,6 +146,18 @@ CREATE FUNCTION public.find_outlived_answers(older_than timestamp with time zone
 $$;
 
 ALTER FUNCTION public.find_outlived_answers(older_than timestamp with time zone, wanted integer) OWNER TO memoria_lookup;
+
+CREATE FUNCTION public.find_outlived_jobs(older_than timestamp with time zone, wanted integer) RETURNS TABLE(org_id uuid)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+    select distinct j.org_id
+    from jobs j
+    where j.finished_at <= older_than
+    limit wanted
+$$;
+
+ALTER FUNCTION public.find_outlived_jobs(older_than timestamp with time zone, wanted integer) OWNER TO memoria_lookup;
 
 CREATE FUNCTION public.find_unindexed_namespaces(more_embeddings_than bigint, wanted integer) RETURNS TABLE(org_id uuid, namespace_id bigint)
     LANGUAGE sql STABLE SECURITY DEFINER
@@ -314,6 +434,48 @@ ALTER TABLE ONLY public.idempotent_answers FORCE ROW LEVEL SECURITY;
 
 ALTER TABLE public.idempotent_answers OWNER TO memoria_owner;
 
+CREATE TABLE public.jobs (
+    org_id uuid NOT NULL,
+    job_id bigint NOT NULL,
+    kind text NOT NULL,
+    namespace_id bigint,
+    key text DEFAULT ''::text NOT NULL,
+    priority smallint DEFAULT 0 NOT NULL,
+    payload jsonb DEFAULT '{}'::jsonb NOT NULL,
+    state text DEFAULT 'queued'::text NOT NULL,
+    attempt integer DEFAULT 0 NOT NULL,
+    failures integer DEFAULT 0 NOT NULL,
+    run_at timestamp with time zone NOT NULL,
+    scheduled_for timestamp with time zone,
+    progress_done bigint DEFAULT 0 NOT NULL,
+    progress_total bigint,
+    result jsonb,
+    error_code text,
+    error_message text,
+    worker text,
+    created_at timestamp with time zone NOT NULL,
+    started_at timestamp with time zone,
+    heartbeat_at timestamp with time zone,
+    finished_at timestamp with time zone,
+    CONSTRAINT jobs_state_check CHECK ((state = ANY (ARRAY['queued'::text, 'running'::text, 'succeeded'::text, 'dead'::text, 'cancelled'::text])))
+);
+
+ALTER TABLE ONLY public.jobs FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE public.jobs OWNER TO memoria_owner;
+
+COMMENT ON TABLE public.jobs IS 'ids and options only: nothing that a user wrote';
+
+COMMENT ON COLUMN public.jobs.key IS 'jobs of one kind, namespace and key are done one at a time, and at most one more waits';
+
+COMMENT ON COLUMN public.jobs.priority IS '0 asked for, 1 scheduled';
+
+COMMENT ON COLUMN public.jobs.attempt IS 'how often it was begun; what a worker writes must name the attempt it was given';
+
+COMMENT ON COLUMN public.jobs.failures IS 'attempts that failed or lost their worker; those that a stopping worker gave back do not count';
+
+COMMENT ON COLUMN public.jobs.scheduled_for IS 'the beginning of the period that a schedule made it for';
+
 CREATE TABLE public.memories (
     org_id uuid NOT NULL,
     memory_id bigint NOT NULL,
@@ -546,6 +708,9 @@ ALTER TABLE ONLY public.embeddings_15
 ALTER TABLE ONLY public.idempotent_answers
     ADD CONSTRAINT idempotent_answers_pkey PRIMARY KEY (org_id, principal_id, key);
 
+ALTER TABLE ONLY public.jobs
+    ADD CONSTRAINT jobs_pkey PRIMARY KEY (org_id, job_id);
+
 ALTER TABLE ONLY public.memories
     ADD CONSTRAINT memories_duplicate_key UNIQUE (org_id, namespace_id, duplicate_hash);
 
@@ -646,6 +811,24 @@ CREATE INDEX embeddings_15_org_id_namespace_id_memory_id_passage_embeddi_idx ON 
 CREATE INDEX idempotent_answers_created_idx ON public.idempotent_answers USING btree (org_id, created_at);
 
 CREATE INDEX idempotent_answers_outlived_idx ON public.idempotent_answers USING btree (created_at);
+
+CREATE UNIQUE INDEX jobs_begun_key ON public.jobs USING btree (org_id, kind, namespace_id, key) NULLS NOT DISTINCT WHERE ((state = ANY (ARRAY['queued'::text, 'running'::text])) AND (attempt > 0));
+
+CREATE INDEX jobs_dead_idx ON public.jobs USING btree (kind) WHERE (state = 'dead'::text);
+
+CREATE INDEX jobs_finished_idx ON public.jobs USING btree (finished_at) WHERE (finished_at IS NOT NULL);
+
+CREATE INDEX jobs_queued_idx ON public.jobs USING btree (org_id, priority, run_at, job_id) WHERE (state = 'queued'::text);
+
+CREATE INDEX jobs_running_idx ON public.jobs USING btree (org_id, heartbeat_at) WHERE (state = 'running'::text);
+
+CREATE UNIQUE INDEX jobs_scheduled_key ON public.jobs USING btree (org_id, kind, namespace_id, scheduled_for) NULLS NOT DISTINCT WHERE (scheduled_for IS NOT NULL);
+
+CREATE INDEX jobs_started_idx ON public.jobs USING btree (org_id, started_at DESC) WHERE (started_at IS NOT NULL);
+
+CREATE INDEX jobs_unfinished_idx ON public.jobs USING btree (org_id) WHERE (state = ANY (ARRAY['queued'::text, 'running'::text]));
+
+CREATE UNIQUE INDEX jobs_waiting_key ON public.jobs USING btree (org_id, kind, namespace_id, key) NULLS NOT DISTINCT WHERE ((state = 'queued'::text) AND (attempt = 0));
 
 CREATE INDEX memories_context_idx ON public.memories USING gin (context jsonb_path_ops);
 
@@ -774,6 +957,9 @@ ALTER TABLE ONLY public.edges
 ALTER TABLE ONLY public.idempotent_answers
     ADD CONSTRAINT idempotent_answers_organization_fkey FOREIGN KEY (org_id) REFERENCES public.organizations(org_id) ON DELETE CASCADE;
 
+ALTER TABLE ONLY public.jobs
+    ADD CONSTRAINT jobs_organization_fkey FOREIGN KEY (org_id) REFERENCES public.organizations(org_id) ON DELETE CASCADE;
+
 ALTER TABLE ONLY public.memories
     ADD CONSTRAINT memories_namespace_fkey FOREIGN KEY (org_id, namespace_id) REFERENCES public.namespaces(org_id, namespace_id) ON DELETE CASCADE;
 
@@ -814,6 +1000,12 @@ CREATE POLICY idempotent_answers_lookup ON public.idempotent_answers FOR SELECT 
 
 CREATE POLICY idempotent_answers_tenant ON public.idempotent_answers USING ((org_id = ( SELECT (NULLIF(current_setting('app.org_id'::text, true), ''::text))::uuid AS "nullif"))) WITH CHECK ((org_id = ( SELECT (NULLIF(current_setting('app.org_id'::text, true), ''::text))::uuid AS "nullif")));
 
+ALTER TABLE public.jobs ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY jobs_lookup ON public.jobs FOR SELECT TO memoria_lookup USING (true);
+
+CREATE POLICY jobs_tenant ON public.jobs USING ((org_id = ( SELECT (NULLIF(current_setting('app.org_id'::text, true), ''::text))::uuid AS "nullif"))) WITH CHECK ((org_id = ( SELECT (NULLIF(current_setting('app.org_id'::text, true), ''::text))::uuid AS "nullif")));
+
 ALTER TABLE public.memories ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY memories_tenant ON public.memories USING ((org_id = ( SELECT (NULLIF(current_setting('app.org_id'::text, true), ''::text))::uuid AS "nullif"))) WITH CHECK ((org_id = ( SELECT (NULLIF(current_setting('app.org_id'::text, true), ''::text))::uuid AS "nullif")));
@@ -841,14 +1033,32 @@ CREATE POLICY postings_tenant ON public.postings USING ((org_id = ( SELECT (NULL
 GRANT USAGE ON SCHEMA public TO memoria_app;
 GRANT USAGE ON SCHEMA public TO memoria_lookup;
 
+REVOKE ALL ON FUNCTION public.count_jobs_of_all() FROM PUBLIC;
+GRANT ALL ON FUNCTION public.count_jobs_of_all() TO memoria_app;
+
 REVOKE ALL ON FUNCTION public.find_api_key(wanted_hash bytea) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.find_api_key(wanted_hash bytea) TO memoria_app;
+
+REVOKE ALL ON FUNCTION public.find_jobs_of_all(wanted_state text, wanted_id bigint, wanted integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.find_jobs_of_all(wanted_state text, wanted_id bigint, wanted integer) TO memoria_app;
+
+REVOKE ALL ON FUNCTION public.find_namespaces_to_schedule(wanted_kind text, period timestamp with time zone, wanted integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.find_namespaces_to_schedule(wanted_kind text, period timestamp with time zone, wanted integer) TO memoria_app;
 
 REVOKE ALL ON FUNCTION public.find_organization(wanted_email text) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.find_organization(wanted_email text) TO memoria_app;
 
+REVOKE ALL ON FUNCTION public.find_organizations_to_schedule(wanted_kind text, period timestamp with time zone, wanted integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.find_organizations_to_schedule(wanted_kind text, period timestamp with time zone, wanted integer) TO memoria_app;
+
+REVOKE ALL ON FUNCTION public.find_organizations_to_serve(known_kinds text[], at timestamp with time zone, silent_since timestamp with time zone, most_priority integer, passed_over uuid[], wanted integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.find_organizations_to_serve(known_kinds text[], at timestamp with time zone, silent_since timestamp with time zone, most_priority integer, passed_over uuid[], wanted integer) TO memoria_app;
+
 REVOKE ALL ON FUNCTION public.find_outlived_answers(older_than timestamp with time zone, wanted integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.find_outlived_answers(older_than timestamp with time zone, wanted integer) TO memoria_app;
+
+REVOKE ALL ON FUNCTION public.find_outlived_jobs(older_than timestamp with time zone, wanted integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.find_outlived_jobs(older_than timestamp with time zone, wanted integer) TO memoria_app;
 
 REVOKE ALL ON FUNCTION public.find_unindexed_namespaces(more_embeddings_than bigint, wanted integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.find_unindexed_namespaces(more_embeddings_than bigint, wanted integer) TO memoria_app;
@@ -866,6 +1076,9 @@ GRANT SELECT ON TABLE public.embeddings TO memoria_lookup;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.idempotent_answers TO memoria_app;
 GRANT SELECT ON TABLE public.idempotent_answers TO memoria_lookup;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.jobs TO memoria_app;
+GRANT SELECT ON TABLE public.jobs TO memoria_lookup;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.memories TO memoria_app;
 

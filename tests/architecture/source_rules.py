@@ -22,7 +22,7 @@ WORDLESS_NAMES = frozenset(
     | {"data", "info", "misc"}
 )
 # The edges of a request, a job and a process, where every error becomes an outcome that is recorded.
-BROAD_EXCEPT_FILES = frozenset({"server/edge.py", "server/mcp_server.py", "workers/schedule.py"})
+BROAD_EXCEPT_FILES = frozenset({"server/edge.py", "server/mcp_server.py", "workers/schedule.py", "workers/runner.py"})
 # Made once, in a composition function, and handed on.
 COMPOSED = frozenset({"create_pool", "Redis", "from_url", "AsyncClient", "Client", "read_settings", "get_settings"})
 # Run before a tenant is known, or for none: the lookups of a key and of an account, and the migrations.
@@ -32,6 +32,12 @@ BEFORE_THE_TENANT = frozenset(
         "find_organization",
         "find_unindexed_namespaces",
         "find_outlived_answers",
+        "find_organizations_to_serve",
+        "find_namespaces_to_schedule",
+        "find_organizations_to_schedule",
+        "find_outlived_jobs",
+        "find_jobs_of_all",
+        "count_jobs_of_all",
         "migrate",
         "missing_migrations",
         "_apply",

@@ -10,7 +10,19 @@ pytestmark = pytest.mark.anyio
 WITHOUT_TENANT = {"schema_migrations"}
 # Read before the tenant is known, as a role that may read these tables and nothing else.
 LOOKUPS = dict.fromkeys(
-    ("find_api_key", "find_organization", "find_unindexed_namespaces", "find_outlived_answers"), "memoria_lookup"
+    (
+        "find_api_key",
+        "find_organization",
+        "find_unindexed_namespaces",
+        "find_outlived_answers",
+        "find_organizations_to_serve",
+        "find_namespaces_to_schedule",
+        "find_organizations_to_schedule",
+        "find_outlived_jobs",
+        "find_jobs_of_all",
+        "count_jobs_of_all",
+    ),
+    "memoria_lookup",
 )
 # They find a tenant, or keep a secret or an address unique among all tenants.
 INDEXES_ACROSS_TENANTS = {
@@ -18,6 +30,8 @@ INDEXES_ACROSS_TENANTS = {
     "accounts_email_key",
     "api_keys_key_hash_key",
     "idempotent_answers_outlived_idx",
+    "jobs_finished_idx",
+    "jobs_dead_idx",
 }
 
 TENANT_TABLES = """

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 import asyncpg
 import pytest
 
+from accounts.environment import SettingsError
 from memoria.errors import UnavailableError
 from memoria.migrations import missing_migrations
 from server.databases import connect, require_schema
 from server.embedded import EmbeddedServers
-from server.settings import SettingsError
 from tests.conftest import create_database
 from tests.live_server import settings_for_tests
 

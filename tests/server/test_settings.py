@@ -3,7 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from server.settings import EmbedderKind, SettingsError, describe_settings, new_secret_key, read_settings
+from accounts.embedders import EmbedderKind
+from accounts.environment import SettingsError
+from server.settings import describe_settings, new_secret_key, read_settings
 
 DATABASE_URL = "postgresql://memoria:hunter2@db.example/memoria"
 
