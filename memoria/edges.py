@@ -9,8 +9,9 @@ import numpy as np
 
 from memoria.database import Connection
 from memoria.records import Edge
+from memoria.reward import Crossing
 from memoria.spreading import Edges
-from memoria.vocabulary import EdgeType
+from memoria.vocabulary import LEARNED_LEAST, EdgeType
 
 CROSSING = np.dtype([("from_id", ">i8"), ("to_id", ">i8"), ("type", ">i2"), ("weight", ">f8")])
 
@@ -116,4 +117,49 @@ async def delete_edges(connection: Connection, org_id: UUID, memory_id: int, typ
         org_id=org_id,
         memory_id=memory_id,
         types=[edge_type.value for edge_type in types],
+    )
+
+
+async def reward_edges(
+    connection: Connection, org_id: UUID, path: Sequence[Crossing], rewards: Sequence[float]
+) -> None:
+    """Move the weight of each crossed edge by its reward, within 0.01-1; edges that are gone are passed over."""
+    await connection.execute(
+        "reward_edges",
+        org_id=org_id,
+        from_ids=[crossing.from_id for crossing in path],
+        to_ids=[crossing.to_id for crossing in path],
+        types=[crossing.type.value for crossing in path],
+        rewards=rewards,
+        least_weight=LEARNED_LEAST,
+    )
+
+
+async def link_memories(
+    connection: Connection, org_id: UUID, namespace_id: int, edge: NewEdge, now: datetime
+) -> tuple[Edge, bool]:
+    """Join two memories as a client says; returns the edge, and whether it is new."""
+    row = await connection.fetch_row(
+        "link_memories",
+        org_id=org_id,
+        namespace_id=namespace_id,
+        source_id=edge.source_id,
+        target_id=edge.target_id,
+        type=edge.type.value,
+        weight=edge.weight,
+        now=now,
+    )
+    if row is None:
+        raise RuntimeError("an edge was neither made nor changed")
+    return Edge(edge.source_id, edge.target_id, edge.type, row["weight"], row["created_at"]), row["made"]
+
+
+async def unlink_memories(
+    connection: Connection, org_id: UUID, source_id: int, target_id: int, edge_type: EdgeType
+) -> bool:
+    """Delete one edge; False when it was not there."""
+    return bool(
+        await connection.execute(
+            "unlink_memories", org_id=org_id, source_id=source_id, target_id=target_id, type=edge_type.value
+        )
     )

@@ -24,8 +24,8 @@ async def forget_visible(connection: Connection, principal: Principal, ids: Sequ
     Parts go with their document. Raises ConflictError for a part whose document is not among the ids: the
     document would still hold its text.
     """
-    names = await memories.read_namespaces_of(connection, principal.org_id, ids)
-    allowed = sorted(memory_id for memory_id, name in names.items() if may_use(principal, name))
+    homes = await memories.find_homes(connection, principal.org_id, ids)
+    allowed = sorted(memory_id for memory_id, (_, name) in homes.items() if may_use(principal, name))
     found = await memories.read_memories(connection, principal.org_id, allowed)
     for memory in found.values():
         if memory.part_of is not None and memory.part_of not in found:

@@ -6,7 +6,7 @@ names (`mem_`, `rec_`, `job_`, `int_`) and 13 digits of Crockford's base 32 (low
 
 import secrets
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
 from memoria.errors import NotFoundError
@@ -46,6 +46,11 @@ class IdMaker:
         drawn = (milliseconds << RANDOM_BITS) | secrets.randbits(RANDOM_BITS)
         self._last = drawn if drawn > self._last else self._last + 1 + secrets.randbelow(16)
         return self._last
+
+
+def moment_of(value: int) -> datetime:
+    """Tell when an id was made, to the millisecond."""
+    return EPOCH + timedelta(milliseconds=value >> RANDOM_BITS)
 
 
 def format_id(value: int, kind: IdKind = IdKind.MEMORY) -> str:

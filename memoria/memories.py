@@ -1,7 +1,7 @@
 """Store memories: insert, read, filter, change and delete their rows."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -9,12 +9,12 @@ from uuid import UUID
 import asyncpg
 import numpy as np
 
-from memoria.database import Connection, unpack_ids
+from memoria.database import Connection, encode_half_vector, unpack_ids
 from memoria.errors import NotFoundError
 from memoria.memory_fields import MemoryFields
 from memoria.records import Filters, Memory
 from memoria.temporal import Moment, StoredAround
-from memoria.vocabulary import INITIAL_UTILITY, MemoryState, MemoryType, Source, Tier
+from memoria.vocabulary import INITIAL_UTILITY, SIMILAR_QUERY_COSINE, MemoryState, MemoryType, Source, Tier
 
 EXPIRED = "expired"  # not a state of its own: a memory whose expires_at has passed
 SENT_EPOCH = np.datetime64("2000-01-01", "us")  # what Postgres counts microseconds from
@@ -34,6 +34,7 @@ CANDIDATE = np.dtype(
     ]
 )
 CANDIDATE_SENT = CANDIDATE.newbyteorder(">")
+DAMPENING_SENT = np.dtype([("memory_id", ">i8"), ("marks", ">i8")])
 HIDDEN_BY_DEFAULT = (MemoryState.ARCHIVED, MemoryState.QUARANTINED)
 
 
@@ -52,7 +53,8 @@ class MemoryRow:
 class CandidateRows:
     """Hold what the scores of candidates are made of, a column each; `numbers` has the fields of `CANDIDATE`.
 
-    `part_of` is 0 for none. `contexts` are there only where they have a key that names an author.
+    `part_of` is 0 for none. `contexts` are there only where they have a key that names an author. `unhelpful` holds the
+    marks of memories that did not help with queries like this one, by id.
     """
 
     numbers: np.ndarray
@@ -63,6 +65,7 @@ class CandidateRows:
     sites: Sequence[str | None]
     openings: Sequence[str]
     contexts: Sequence[Mapping[str, str]]
+    unhelpful: Mapping[int, int] = field(default_factory=dict)
 
     def times(self, name: str) -> np.ndarray:
         """Read a column of times, datetime64[us] in UTC."""
@@ -174,10 +177,10 @@ async def read_memories(connection: Connection, org_id: UUID, ids: Sequence[int]
     return {row["memory_id"]: memory_from_row(row) for row in rows}
 
 
-async def read_namespaces_of(connection: Connection, org_id: UUID, ids: Sequence[int]) -> dict[int, str]:
-    """Read the names of the namespaces that memories live in; ids that do not exist are absent."""
+async def find_homes(connection: Connection, org_id: UUID, ids: Sequence[int]) -> dict[int, tuple[int, str]]:
+    """Read the ids and names of the namespaces that memories live in; ids that do not exist are absent."""
     rows = await connection.fetch("list_ids_in_namespaces", org_id=org_id, ids=ids)
-    return {row["memory_id"]: row["namespace"] for row in rows}
+    return {row["memory_id"]: (row["namespace_id"], row["namespace"]) for row in rows}
 
 
 async def lock_memory(connection: Connection, org_id: UUID, memory_id: int) -> asyncpg.Record | None:
@@ -239,11 +242,25 @@ async def list_matching_ids(
 
 
 async def read_candidates(
-    connection: Connection, org_id: UUID, namespace_id: int, ids: Sequence[int], author_keys: Sequence[str]
+    connection: Connection,
+    org_id: UUID,
+    namespace_id: int,
+    ids: Sequence[int],
+    author_keys: Sequence[str],
+    dampened_by: np.ndarray | None = None,
 ) -> CandidateRows:
-    """Read what the scores of candidates are made of, in the order of `ids`; those that do not exist are absent."""
+    """Read what the scores of candidates are made of, in the order of `ids`; those that do not exist are absent.
+
+    `dampened_by` is the query's vector where a memory of the namespace may be dampened for queries near it.
+    """
     row = await connection.fetch_row(
-        "read_candidates", org_id=org_id, namespace_id=namespace_id, ids=ids, author_keys=author_keys
+        "read_candidates",
+        org_id=org_id,
+        namespace_id=namespace_id,
+        ids=ids,
+        author_keys=author_keys,
+        dampened_by=None if dampened_by is None else encode_half_vector(dampened_by),
+        dampening_distance=1.0 - SIMILAR_QUERY_COSINE,
     )
     if row is None or row["numbers"] is None:
         return CandidateRows(np.empty(0, CANDIDATE), [], [], [], [], [], [], [])
@@ -256,7 +273,16 @@ async def read_candidates(
         sites=row["sites"],
         openings=row["openings"],
         contexts=[context or {} for context in row["contexts"]],
+        unhelpful=_most_marks(row["dampenings"]),
     )
+
+
+def _most_marks(packed: bytes | None) -> dict[int, int]:
+    """Read packed ids and marks; of several kinds of queries near this one the most marks count."""
+    most: dict[int, int] = {}
+    for memory_id, marks in np.frombuffer(packed or b"", DAMPENING_SENT).tolist():
+        most[memory_id] = max(marks, most.get(memory_id, 0))
+    return most
 
 
 async def list_page(
@@ -366,3 +392,12 @@ async def lock_deletable(connection: Connection, org_id: UUID, ids: Sequence[int
 async def delete_memories(connection: Connection, org_id: UUID, ids: Sequence[int]) -> int:
     """Delete rows; edges and events go with them. Returns how many went."""
     return await connection.execute("delete_memories", org_id=org_id, ids=ids)
+
+
+async def teach_memory(
+    connection: Connection, org_id: UUID, memory_id: int, *, utility: float, salience: float, useful: bool
+) -> None:
+    """Write what feedback taught about a memory. The caller holds its row lock."""
+    await connection.execute(
+        "teach_memory", org_id=org_id, memory_id=memory_id, utility=utility, salience=salience, useful=int(useful)
+    )

@@ -28,6 +28,7 @@ class Namespace:
     memory_count: int
     term_count: int
     embedding_count: int
+    has_dampenings: bool = False
 
 
 def require_scope(principal: Principal, scope: Scope) -> None:
@@ -85,6 +86,7 @@ def _from_row(row: asyncpg.Record) -> Namespace:
         row["memory_count"],
         row["term_count"],
         row["embedding_count"],
+        row["has_dampenings"],
     )
 
 

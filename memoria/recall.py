@@ -13,6 +13,7 @@ from memoria.errors import InvalidInputError
 from memoria.intents import AUTHOR_KEYS, author_of, intent_of, named_authors
 from memoria.memories import CandidateRows
 from memoria.records import Hit, Memory, PathStep, Principal, Recall, RecallRequest
+from memoria.reward import dampening_factor
 from memoria.scoring import Candidates, Factors, factors, idle_days
 from memoria.seeding import Lexical, Place, Seeds, Visibility, find_seeds, read_visibility, score_lexical
 from memoria.spreading import (
@@ -104,7 +105,7 @@ async def run(
     activation = await _light_seeds(connection, ground, plan, vector)
     if plan.request.spreading:
         activation = await _spread(connection, place, visibility, activation, plan.intent)
-    scored = await _score(connection, place, visibility, plan, activation)
+    scored = await _score(connection, ground, plan, vector, activation)
     return await _answer(connection, plan, scored, recall_id, place.org_id)
 
 
@@ -179,13 +180,15 @@ class Scored:
 
 
 async def _score(
-    connection: Connection, place: Place, visibility: Visibility, plan: Plan, activation: Activation
+    connection: Connection, ground: Ground, plan: Plan, vector: np.ndarray | None, activation: Activation
 ) -> Scored:
-    shown = visibility.mask(activation.memory_ids)
+    place = ground.place
+    shown = ground.visibility.mask(activation.memory_ids)
     ids, strengths = activation.memory_ids[shown], activation.strengths[shown]
     strongest = np.argsort(-strengths, kind="stable")[: max(MAX_CANDIDATES, plan.request.limit)]
+    dampened_by = vector if place.namespace.has_dampenings else None
     rows = await memories.read_candidates(
-        connection, place.org_id, place.namespace.id, ids[strongest].tolist(), AUTHOR_KEYS
+        connection, place.org_id, place.namespace.id, ids[strongest].tolist(), AUTHOR_KEYS, dampened_by
     )
     lit = strengths[strongest][rows.numbers["position"] - 1]
     if plan.request.spreading:
@@ -211,7 +214,7 @@ def _candidates(rows: CandidateRows, activation: Floats, query: str, now: dateti
         named=np.array(named_authors(query, authors), np.bool_),
         superseded=np.array([state == MemoryState.SUPERSEDED for state in rows.states], np.bool_),
         contradicted=np.zeros(len(numbers), np.bool_),
-        dampening=np.ones(len(numbers)),
+        dampening=np.array([dampening_factor(rows.unhelpful.get(i, 0)) for i in numbers["memory_id"].tolist()]),
     )
 
 

@@ -207,3 +207,16 @@ SITE_SEED = 0.5  # activation of the site's memories in a recall without a query
 # Learning from recalls.
 CO_RETRIEVAL_RESULTS = 5  # the best results of a recall are joined in pairs
 CO_RETRIEVAL_GAIN = 0.05  # of what their edge lacks to 1, each time
+RECALL_KEPT_DAYS = 30  # how long feedback may refer to a recall
+UTILITY_RATE = 0.2  # fixed: of the prediction error, that utility moves by
+SURPRISE = 0.5  # fixed: a greater prediction error moves salience too
+SALIENCE_RATE = 0.1  # fixed: ... by so much of it
+EDGE_RATE = 0.1  # fixed: of the prediction error, that the last edge of the path moves by
+EDGE_REWARD_DECAY = 0.5  # fixed: each edge further from the memory moves by so much of the one before
+LEARNED_LEAST = 0.01  # feedback drives utility, salience and weights no lower ...
+LEARNED_MOST = 0.99  # ... and utility and salience no higher: nothing becomes certain for good
+SIMILAR_QUERY_COSINE = 0.85  # fixed: from here on two queries ask the same
+DAMPENING_STEP = 0.5  # fixed: what a memory's score keeps per step, for queries like those it did not help with
+DAMPENING_FLOOR = 0.1  # fixed: ... and at the least
+DAMPENING_MARKS = 5  # most unhelpful marks that count: more would only make the way back longer
+CLIENT_EDGE_TYPES = (EdgeType.CAUSAL, EdgeType.SEMANTIC, EdgeType.TEMPORAL, EdgeType.CONTRADICTS)

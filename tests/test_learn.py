@@ -1,9 +1,14 @@
 """Recalls teach after they are answered, and only those that are meant to."""
 
+from datetime import timedelta
+
 import pytest
 
-from memoria.learn import Recalled, co_retrieved, write_recalls
-from memoria.records import ContextRequest, Neighbor
+from memoria.learn import co_retrieved, write_recalls
+from memoria.memories import find_homes
+from memoria.recalls import Recalled, Result, delete_outlived_recalls, find_recall
+from memoria.records import ContextRequest, Filters, Neighbor
+from memoria.reward import Crossing
 from memoria.vocabulary import CO_RETRIEVAL_GAIN, EdgeType
 from tests.tenants import Tenant
 
@@ -13,6 +18,12 @@ pytestmark = pytest.mark.anyio
 async def co_retrieval_of(tenant: Tenant, memory_id: int) -> list[Neighbor]:
     page = await tenant.engine.neighbors(tenant.principal, memory_id)
     return [neighbor for neighbor in page.items if neighbor.edge.type is EdgeType.CO_RETRIEVAL]
+
+
+def recalled_by(tenant: Tenant, namespace_id: int, memory_id: int) -> Recalled:
+    """Note a recall that returned one memory."""
+    results = (Result(memory_id, 1.0, memory_id, ()),)
+    return Recalled(tenant.principal.org_id, 1, namespace_id, None, "deploy", None, results, tenant.clock.now)
 
 
 async def test_a_recall_raises_the_access_count_of_its_results(tenant: Tenant) -> None:
@@ -70,10 +81,65 @@ async def test_a_memory_forgotten_meanwhile_does_not_stop_the_lesson(tenant: Ten
 
 async def test_another_tenants_memories_learn_nothing(tenant: Tenant, other: Tenant) -> None:
     memory = await tenant.encode("The deploy key is rotated in May")
+    own = await other.encode("Something of their own")
     org_id = other.principal.org_id
     async with other.database.tenant(org_id) as connection:
-        await write_recalls(connection, org_id, [Recalled(org_id, (memory.id,), other.clock.now)])
+        home = await find_homes(connection, org_id, [own.id])
+        recalled = recalled_by(other, home[own.id][0], memory.id)
+        await write_recalls(connection, org_id, [recalled])
     assert (await tenant.engine.get(tenant.principal, memory.id)).access_count == 0
+
+
+async def test_a_recall_that_is_written_twice_teaches_once(tenant: Tenant) -> None:
+    memory = await tenant.encode("The deploy key is rotated in May")
+    org_id = tenant.principal.org_id
+    async with tenant.database.tenant(org_id) as connection:
+        home = await find_homes(connection, org_id, [memory.id])
+        recalled = recalled_by(tenant, home[memory.id][0], memory.id)
+        await write_recalls(connection, org_id, [recalled])
+        await write_recalls(connection, org_id, [recalled])
+    assert (await tenant.engine.get(tenant.principal, memory.id)).access_count == 1
+
+
+async def test_a_recall_is_stored_with_its_query_its_results_and_their_paths(tenant: Tenant) -> None:
+    seed = await tenant.encode("The deploy key is rotated in May", context={"session_id": "s"})
+    reached = await tenant.encode("Nobody knows why", context={"session_id": "s"})
+    answer = await tenant.recall("deploy key rotated")
+    await tenant.engine.write_lessons()
+    async with tenant.database.tenant(tenant.principal.org_id) as connection:
+        stored = await find_recall(connection, tenant.principal.org_id, answer.recall_id)
+    assert stored is not None
+    assert stored.query == "deploy key rotated"
+    assert [result.memory_id for result in stored.results] == [hit.memory.id for hit in answer.hits]
+    result = stored.result(reached.id)
+    assert result is not None
+    assert result.path == [Crossing(seed.id, reached.id, EdgeType.TEMPORAL)]
+
+
+async def test_an_answer_without_results_is_stored_too(tenant: Tenant) -> None:
+    await tenant.encode("The deploy key is rotated in May", tags=("x",))
+    answer = await tenant.recall("deploy", filters=Filters(tags_all=("y",)))
+    await tenant.engine.write_lessons()
+    async with tenant.database.tenant(tenant.principal.org_id) as connection:
+        stored = await find_recall(connection, tenant.principal.org_id, answer.recall_id)
+    assert stored is not None
+    assert stored.results == ()
+
+
+async def test_recalls_of_a_namespace_that_does_not_exist_are_not_stored(tenant: Tenant) -> None:
+    await tenant.recall("deploy", namespace="nowhere")
+    await tenant.engine.write_lessons()
+    assert await tenant.fetch("select 1 from recalls") == []
+
+
+async def test_a_recall_is_kept_for_30_days(tenant: Tenant) -> None:
+    await tenant.encode("The deploy key is rotated in May")
+    await tenant.recall("deploy key")
+    await tenant.engine.write_lessons()
+    org_id = tenant.principal.org_id
+    async with tenant.database.tenant(org_id) as connection:
+        assert await delete_outlived_recalls(connection, org_id, tenant.clock.now + timedelta(days=29)) == 0
+        assert await delete_outlived_recalls(connection, org_id, tenant.clock.now + timedelta(days=30)) == 1
 
 
 def test_the_five_best_are_paired_once_each() -> None:

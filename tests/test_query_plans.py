@@ -179,7 +179,9 @@ async def test_edges_are_walked_over_their_covering_indexes(filled: tuple[Databa
 @pytest.mark.parametrize("name", ["read_memories", "read_candidates", "read_terms"])
 async def test_memories_are_read_by_their_key(filled: tuple[Database, UUID], mode: str, name: str) -> None:
     database, org_id = filled
-    place = {"namespace_id": NAMESPACE, "author_keys": AUTHOR_KEYS} if name == "read_candidates" else {}
+    vector = encode_half_vector(np.ones(384, np.float32))
+    of_candidates = {"author_keys": AUTHOR_KEYS, "dampened_by": vector, "dampening_distance": 0.15}
+    place = {"namespace_id": NAMESPACE, **of_candidates} if name == "read_candidates" else {}
     async with database.tenant(org_id) as connection:
         plan = await explain(connection, mode, name, org_id=org_id, ids=IDS[:50], **place)
     assert "memories" not in scanned_whole(plan)
@@ -219,3 +221,12 @@ async def test_the_edges_of_one_memory_are_found_by_index(filled: tuple[Database
             plan = await explain(connection, mode, name, org_id=org_id, namespace_id=NAMESPACE, memory_id=77, **page)
             assert scanned_whole(plan) == []
             assert max(node["Actual Rows"] for node in plan) < 100
+
+
+@MODES
+async def test_rewarded_edges_are_found_by_index(filled: tuple[Database, UUID], mode: str) -> None:
+    database, org_id = filled
+    steps = {"from_ids": [77, 85], "to_ids": [77 * 7 + 2, 85 * 7 + 2], "types": ["Semantic"] * 2, "rewards": [0.01] * 2}
+    async with database.tenant(org_id) as connection:
+        plan = await explain(connection, mode, "reward_edges", org_id=org_id, least_weight=0.01, **steps)
+    assert scanned_whole(plan) == []

@@ -2,7 +2,7 @@
 
 from workers.kinds import Kind
 from workers.schedule import Task
-from workers.tasks import index_vectors, purge_answers, purge_jobs
+from workers.tasks import index_vectors, purge_answers, purge_jobs, purge_recalls
 
 # Done for one tenant when somebody asks or a schedule says so. Each module of `workers/tasks` that does a kind of job
 # names it KIND.
@@ -13,4 +13,5 @@ TASKS: tuple[Task, ...] = (
     Task("index_vectors", rest_seconds=5.0, run=index_vectors.run),
     Task("purge_answers", rest_seconds=600.0, run=purge_answers.run),
     Task("purge_jobs", rest_seconds=600.0, run=purge_jobs.run),
+    Task("purge_recalls", rest_seconds=600.0, run=purge_recalls.run),
 )

@@ -12,14 +12,16 @@ from memoria.context import build_context, context_recall
 from memoria.database import Connection, Database
 from memoria.embedding.port import Embedder
 from memoria.encode import Encoder, embed_prepared
+from memoria.engine.learning import Learning
 from memoria.engine.transactions import Clock, Transactions, utc_now
 from memoria.errors import InvalidInputError
 from memoria.identifiers import IdMaker
 from memoria.ingest import Ingest, prepare_batch
-from memoria.learn import Recalled, RecallLearner
+from memoria.learn import RecallLearner, note_recall
 from memoria.lexical import query_terms
 from memoria.passages import embed_queries
 from memoria.recall import Ground, Plan
+from memoria.recalls import Recalled
 from memoria.records import (
     Chunk,
     Context,
@@ -81,6 +83,7 @@ class Engine:
         self._ids = IdMaker(clock)
         self._transactions = Transactions(database, clock)
         self._learner = RecallLearner(database)
+        self.learning = Learning(database, embedder, clock, self._ids, self._transactions, self._learner)
 
     @classmethod
     async def open(
@@ -152,6 +155,16 @@ class Engine:
             raise InvalidInputError(
                 f"A batch holds 1 to {MAX_BATCH_QUERIES} queries.", field="queries", limit=MAX_BATCH_QUERIES
             )
+        answers = await self._recall_noted(principal, requests)
+        for (_, noted), request in zip(answers, requests, strict=True):
+            if request.learn and noted is not None:
+                self._learner.note(noted)
+        return tuple(answer for answer, _ in answers)
+
+    async def _recall_noted(
+        self, principal: Principal, requests: Sequence[RecallRequest]
+    ) -> list[tuple[Recall, Recalled | None]]:
+        """Answer queries, and say of each what may be learned from it."""
         plans = [recall.plan(principal, request) for request in requests]
         now = self._clock()
         # The words are looked up while the embedder computes; neither waits for the other with a connection in hand.
@@ -162,10 +175,9 @@ class Engine:
         for plan, ground, vector in zip(plans, grounds, vectors, strict=True):
             async with self.database.tenant(principal.org_id) as connection:
                 answer = await recall.run(connection, plan, ground, vector, self._ids.next())
-            if plan.request.learn:
-                self._learner.note(Recalled(principal.org_id, tuple(hit.memory.id for hit in answer.hits), now))
-            answers.append(answer)
-        return tuple(answers)
+            noted = note_recall(principal, plan, ground, vector, answer.recall_id, answer.hits)
+            answers.append((answer, noted))
+        return answers
 
     async def _survey(self, principal: Principal, plans: Sequence[Plan], now: datetime) -> list[Ground | None]:
         async with self.database.tenant(principal.org_id) as connection:
@@ -173,9 +185,11 @@ class Engine:
 
     async def build_context(self, principal: Principal, request: ContextRequest) -> Context:
         """Recall and write the result as text for a model's prompt, within a token budget."""
-        context = build_context(request, await self.recall(principal, context_recall(request)))
-        used = tuple(memory.id for memory in context.memories)
-        self._learner.note(Recalled(principal.org_id, used, self._clock()))
+        namespaces.require_scope(principal, Scope.READ)
+        [(answer, noted)] = await self._recall_noted(principal, [context_recall(request)])
+        context = build_context(request, answer)
+        if noted is not None:
+            self._learner.note(noted.only(memory.id for memory in context.memories))
         return context
 
     async def write_lessons(self) -> None:

@@ -159,6 +159,18 @@ $$;
 
 ALTER FUNCTION public.find_outlived_jobs(older_than timestamp with time zone, wanted integer) OWNER TO memoria_lookup;
 
+CREATE FUNCTION public.find_outlived_recalls(older_than timestamp with time zone, wanted integer) RETURNS TABLE(org_id uuid)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+    select distinct r.org_id
+    from recalls r
+    where r.at <= older_than
+    limit wanted
+$$;
+
+ALTER FUNCTION public.find_outlived_recalls(older_than timestamp with time zone, wanted integer) OWNER TO memoria_lookup;
+
 CREATE FUNCTION public.find_unindexed_namespaces(more_embeddings_than bigint, wanted integer) RETURNS TABLE(org_id uuid, namespace_id bigint)
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'public', 'pg_temp'
@@ -214,6 +226,26 @@ ALTER TABLE ONLY public.api_keys FORCE ROW LEVEL SECURITY;
 
 ALTER TABLE public.api_keys OWNER TO memoria_owner;
 
+CREATE TABLE public.dampenings (
+    org_id uuid NOT NULL,
+    memory_id bigint NOT NULL,
+    dampening_id bigint NOT NULL,
+    namespace_id bigint NOT NULL,
+    query text NOT NULL,
+    embedding public.halfvec(384) NOT NULL,
+    marks smallint NOT NULL,
+    updated_at timestamp with time zone NOT NULL,
+    CONSTRAINT dampenings_marks_check CHECK ((marks > 0))
+);
+
+ALTER TABLE ONLY public.dampenings FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE public.dampenings OWNER TO memoria_owner;
+
+COMMENT ON TABLE public.dampenings IS 'for which queries a memory did not help: those whose vectors lie near this one';
+
+COMMENT ON COLUMN public.dampenings.marks IS 'unhelpful marks less helpful ones; from the second on each halves the score';
+
 CREATE TABLE public.edges (
     org_id uuid NOT NULL,
     namespace_id bigint NOT NULL,
@@ -222,6 +254,7 @@ CREATE TABLE public.edges (
     type text NOT NULL,
     weight double precision NOT NULL,
     created_at timestamp with time zone NOT NULL,
+    linked boolean DEFAULT false NOT NULL,
     CONSTRAINT edges_ends_check CHECK ((source_id <> target_id)),
     CONSTRAINT edges_weight_check CHECK (((weight >= (0)::double precision) AND (weight <= (1)::double precision)))
 )
@@ -230,6 +263,8 @@ WITH (autovacuum_vacuum_insert_scale_factor='0.05');
 ALTER TABLE ONLY public.edges FORCE ROW LEVEL SECURITY;
 
 ALTER TABLE public.edges OWNER TO memoria_owner;
+
+COMMENT ON COLUMN public.edges.linked IS 'made by a client: it outlives the edits that edges are computed again from';
 
 CREATE TABLE public.embeddings (
     org_id uuid NOT NULL,
@@ -554,7 +589,8 @@ CREATE TABLE public.namespaces (
     memory_count bigint DEFAULT 0 NOT NULL,
     term_count bigint DEFAULT 0 NOT NULL,
     embedding_count bigint DEFAULT 0 NOT NULL,
-    created_at timestamp with time zone NOT NULL
+    created_at timestamp with time zone NOT NULL,
+    has_dampenings boolean DEFAULT false NOT NULL
 );
 
 ALTER TABLE ONLY public.namespaces FORCE ROW LEVEL SECURITY;
@@ -566,6 +602,8 @@ COMMENT ON COLUMN public.namespaces.embedder IS 'the identity of the model that 
 COMMENT ON COLUMN public.namespaces.term_count IS 'tokens of all its memories in the lexical index: the average length of BM25 is term_count / memory_count';
 
 COMMENT ON COLUMN public.namespaces.embedding_count IS 'rows in embeddings: above a limit the vector query goes through the graph index';
+
+COMMENT ON COLUMN public.namespaces.has_dampenings IS 'whether any was ever made: recalls of the others need not look';
 
 CREATE TABLE public.organizations (
     org_id uuid NOT NULL,
@@ -598,6 +636,30 @@ ALTER TABLE ONLY public.postings FORCE ROW LEVEL SECURITY;
 ALTER TABLE public.postings OWNER TO memoria_owner;
 
 COMMENT ON TABLE public.postings IS 'the lexical index: how often a hashed stem stands in a memory, and how many tokens that memory has';
+
+CREATE TABLE public.recalls (
+    org_id uuid NOT NULL,
+    recall_id bigint NOT NULL,
+    namespace_id bigint NOT NULL,
+    key_id uuid,
+    query text NOT NULL,
+    embedding public.halfvec(384),
+    results jsonb NOT NULL,
+    marked bigint[] DEFAULT '{}'::bigint[] NOT NULL,
+    at timestamp with time zone NOT NULL
+);
+
+ALTER TABLE ONLY public.recalls FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE public.recalls OWNER TO memoria_owner;
+
+COMMENT ON TABLE public.recalls IS 'answered recalls that were to teach, kept for a bounded time so that feedback can name them';
+
+COMMENT ON COLUMN public.recalls.embedding IS 'the direction of the query; null for a recall by page alone';
+
+COMMENT ON COLUMN public.recalls.results IS 'best first: [id, score, seed id, [[edge type, id reached], ...]] of each result';
+
+COMMENT ON COLUMN public.recalls.marked IS 'the results that feedback was given for: it counts once';
 
 CREATE TABLE public.schema_migrations (
     name text NOT NULL,
@@ -650,6 +712,9 @@ ALTER TABLE ONLY public.api_keys
 
 ALTER TABLE ONLY public.api_keys
     ADD CONSTRAINT api_keys_pkey PRIMARY KEY (org_id, key_id);
+
+ALTER TABLE ONLY public.dampenings
+    ADD CONSTRAINT dampenings_pkey PRIMARY KEY (org_id, memory_id, dampening_id);
 
 ALTER TABLE ONLY public.edges
     ADD CONSTRAINT edges_pkey PRIMARY KEY (org_id, source_id, target_id, type) INCLUDE (weight, namespace_id);
@@ -734,6 +799,9 @@ ALTER TABLE ONLY public.organizations
 
 ALTER TABLE ONLY public.postings
     ADD CONSTRAINT postings_pkey PRIMARY KEY (org_id, namespace_id, term, memory_id) INCLUDE (frequency, length);
+
+ALTER TABLE ONLY public.recalls
+    ADD CONSTRAINT recalls_pkey PRIMARY KEY (org_id, recall_id);
 
 ALTER TABLE ONLY public.schema_migrations
     ADD CONSTRAINT schema_migrations_pkey PRIMARY KEY (name);
@@ -846,6 +914,12 @@ CREATE INDEX memories_site_idx ON public.memories USING btree (org_id, namespace
 
 CREATE INDEX memories_url_idx ON public.memories USING btree (org_id, namespace_id, url) WHERE (url IS NOT NULL);
 
+CREATE INDEX recalls_asked_idx ON public.recalls USING btree (org_id, namespace_id, key_id, at DESC);
+
+CREATE INDEX recalls_at_idx ON public.recalls USING btree (org_id, at);
+
+CREATE INDEX recalls_outlived_idx ON public.recalls USING btree (at);
+
 ALTER INDEX public.embeddings_graph_idx ATTACH PARTITION public.embeddings_00_embedding_idx;
 
 ALTER INDEX public.embeddings_tail_idx ATTACH PARTITION public.embeddings_00_org_id_namespace_id_memory_id_passage_embeddi_idx;
@@ -948,6 +1022,9 @@ ALTER TABLE ONLY public.accounts
 ALTER TABLE ONLY public.api_keys
     ADD CONSTRAINT api_keys_organization_fkey FOREIGN KEY (org_id) REFERENCES public.organizations(org_id) ON DELETE CASCADE;
 
+ALTER TABLE ONLY public.dampenings
+    ADD CONSTRAINT dampenings_memory_fkey FOREIGN KEY (org_id, memory_id) REFERENCES public.memories(org_id, memory_id) ON DELETE CASCADE;
+
 ALTER TABLE ONLY public.edges
     ADD CONSTRAINT edges_source_fkey FOREIGN KEY (org_id, source_id) REFERENCES public.memories(org_id, memory_id) ON DELETE CASCADE;
 
@@ -972,6 +1049,9 @@ ALTER TABLE ONLY public.memory_events
 ALTER TABLE ONLY public.namespaces
     ADD CONSTRAINT namespaces_organization_fkey FOREIGN KEY (org_id) REFERENCES public.organizations(org_id) ON DELETE CASCADE;
 
+ALTER TABLE ONLY public.recalls
+    ADD CONSTRAINT recalls_namespace_fkey FOREIGN KEY (org_id, namespace_id) REFERENCES public.namespaces(org_id, namespace_id) ON DELETE CASCADE;
+
 ALTER TABLE public.accounts ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY accounts_lookup ON public.accounts FOR SELECT TO memoria_lookup USING (true);
@@ -983,6 +1063,10 @@ ALTER TABLE public.api_keys ENABLE ROW LEVEL SECURITY;
 CREATE POLICY api_keys_lookup ON public.api_keys FOR SELECT TO memoria_lookup USING (true);
 
 CREATE POLICY api_keys_tenant ON public.api_keys USING ((org_id = ( SELECT (NULLIF(current_setting('app.org_id'::text, true), ''::text))::uuid AS "nullif"))) WITH CHECK ((org_id = ( SELECT (NULLIF(current_setting('app.org_id'::text, true), ''::text))::uuid AS "nullif")));
+
+ALTER TABLE public.dampenings ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY dampenings_tenant ON public.dampenings USING ((org_id = ( SELECT (NULLIF(current_setting('app.org_id'::text, true), ''::text))::uuid AS "nullif"))) WITH CHECK ((org_id = ( SELECT (NULLIF(current_setting('app.org_id'::text, true), ''::text))::uuid AS "nullif")));
 
 ALTER TABLE public.edges ENABLE ROW LEVEL SECURITY;
 
@@ -1030,6 +1114,12 @@ ALTER TABLE public.postings ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY postings_tenant ON public.postings USING ((org_id = ( SELECT (NULLIF(current_setting('app.org_id'::text, true), ''::text))::uuid AS "nullif"))) WITH CHECK ((org_id = ( SELECT (NULLIF(current_setting('app.org_id'::text, true), ''::text))::uuid AS "nullif")));
 
+ALTER TABLE public.recalls ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY recalls_lookup ON public.recalls FOR SELECT TO memoria_lookup USING (true);
+
+CREATE POLICY recalls_tenant ON public.recalls USING ((org_id = ( SELECT (NULLIF(current_setting('app.org_id'::text, true), ''::text))::uuid AS "nullif"))) WITH CHECK ((org_id = ( SELECT (NULLIF(current_setting('app.org_id'::text, true), ''::text))::uuid AS "nullif")));
+
 GRANT USAGE ON SCHEMA public TO memoria_app;
 GRANT USAGE ON SCHEMA public TO memoria_lookup;
 
@@ -1060,6 +1150,9 @@ GRANT ALL ON FUNCTION public.find_outlived_answers(older_than timestamp with tim
 REVOKE ALL ON FUNCTION public.find_outlived_jobs(older_than timestamp with time zone, wanted integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.find_outlived_jobs(older_than timestamp with time zone, wanted integer) TO memoria_app;
 
+REVOKE ALL ON FUNCTION public.find_outlived_recalls(older_than timestamp with time zone, wanted integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.find_outlived_recalls(older_than timestamp with time zone, wanted integer) TO memoria_app;
+
 REVOKE ALL ON FUNCTION public.find_unindexed_namespaces(more_embeddings_than bigint, wanted integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.find_unindexed_namespaces(more_embeddings_than bigint, wanted integer) TO memoria_app;
 
@@ -1068,6 +1161,8 @@ GRANT SELECT ON TABLE public.accounts TO memoria_lookup;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE public.api_keys TO memoria_app;
 GRANT SELECT ON TABLE public.api_keys TO memoria_lookup;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.dampenings TO memoria_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.edges TO memoria_app;
 
@@ -1091,5 +1186,8 @@ GRANT SELECT,INSERT,UPDATE ON TABLE public.organizations TO memoria_app;
 GRANT SELECT ON TABLE public.organizations TO memoria_lookup;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.postings TO memoria_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.recalls TO memoria_app;
+GRANT SELECT ON TABLE public.recalls TO memoria_lookup;
 
 GRANT SELECT ON TABLE public.schema_migrations TO memoria_app;

@@ -38,6 +38,7 @@ BEFORE_THE_TENANT = frozenset(
         "find_outlived_jobs",
         "find_jobs_of_all",
         "count_jobs_of_all",
+        "find_outlived_recalls",
         "migrate",
         "missing_migrations",
         "_apply",

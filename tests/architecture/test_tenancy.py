@@ -21,6 +21,7 @@ LOOKUPS = dict.fromkeys(
         "find_outlived_jobs",
         "find_jobs_of_all",
         "count_jobs_of_all",
+        "find_outlived_recalls",
     ),
     "memoria_lookup",
 )
@@ -32,6 +33,7 @@ INDEXES_ACROSS_TENANTS = {
     "idempotent_answers_outlived_idx",
     "jobs_finished_idx",
     "jobs_dead_idx",
+    "recalls_outlived_idx",
 }
 
 TENANT_TABLES = """

@@ -13,7 +13,13 @@ from tests.people import Person
 pytestmark = pytest.mark.anyio
 
 # What may be read before the tenant is known, and nothing else.
-LOOKUPS = {"find_api_key", "find_organization", "find_unindexed_namespaces", "find_outlived_answers"}
+LOOKUPS = {
+    "find_api_key",
+    "find_organization",
+    "find_unindexed_namespaces",
+    "find_outlived_answers",
+    "find_outlived_recalls",
+}
 # Tables that hold nothing of any tenant.
 SHARED_TABLES = {"schema_migrations"}
 

@@ -35,7 +35,7 @@ def test_the_log_level_is_read_as_the_server_reads_it(level: str, read: str) -> 
 
 def test_the_help_names_every_task_and_setting() -> None:
     ended = subprocess.run([*WORKERS, "--help"], capture_output=True, text=True, timeout=60, check=True)
-    for word in ("index_vectors", "purge_answers", "DATABASE_URL", "MEMORIA_LOG_LEVEL"):
+    for word in ("index_vectors", "purge_answers", "purge_recalls", "DATABASE_URL", "MEMORIA_LOG_LEVEL"):
         assert word in ended.stdout
 
 

@@ -6,9 +6,9 @@ import pytest
 
 from memoria import maintenance
 from memoria.records import NewMemory
-from memoria.vocabulary import IDEMPOTENCY_HOURS
+from memoria.vocabulary import IDEMPOTENCY_HOURS, RECALL_KEPT_DAYS
 from tests.tenants import MakeTenant, Tenant, once
-from workers.tasks import index_vectors, purge_answers
+from workers.tasks import index_vectors, purge_answers, purge_recalls
 
 pytestmark = pytest.mark.anyio
 
@@ -52,3 +52,16 @@ async def test_answers_are_kept_for_their_day_and_then_deleted(tenant: Tenant) -
     kept = await tenant.fetch("select key, created_at from idempotent_answers")
     assert [row["key"] for row in kept] == ["key-2"]
     assert kept[0]["created_at"] == tenant.clock.now - timedelta(hours=2)
+
+
+async def test_recalls_are_kept_while_feedback_may_refer_to_them_and_then_deleted(tenant: Tenant) -> None:
+    await tenant.encode("The deploy key is rotated in May")
+    await tenant.recall("deploy key")
+    tenant.clock.advance(days=RECALL_KEPT_DAYS - 1)
+    await tenant.recall("deploy window")
+    await tenant.engine.write_lessons()
+    await run_until_done(purge_recalls, tenant)
+    assert len(await tenant.fetch("select 1 from recalls")) == 2
+    tenant.clock.advance(days=2)
+    await run_until_done(purge_recalls, tenant)
+    assert [row["query"] for row in await tenant.fetch("select query from recalls")] == ["deploy window"]

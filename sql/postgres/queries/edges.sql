@@ -47,9 +47,11 @@ where org_id = :org_id and namespace_id = :namespace_id
   and (source_id = :memory_id or target_id = :memory_id);
 
 -- name: delete_edges_by_type
--- Delete the edges of given types at one memory (they are computed again when its text changes).
+-- Delete the edges of given types at one memory (they are computed again when its text changes), but not those that a
+-- client has made.
 delete from edges
-where org_id = :org_id and (source_id = :memory_id or target_id = :memory_id) and type = any(:types::text[]);
+where org_id = :org_id and (source_id = :memory_id or target_id = :memory_id) and type = any(:types::text[])
+  and not linked;
 
 -- name: strengthen_co_retrieval
 -- Strengthen (or make) the edges of memories recalled together; pairs of which one is gone are passed over.
@@ -60,3 +62,35 @@ join memories s on s.org_id = :org_id and s.memory_id = pair.source_id
 join memories t on t.org_id = :org_id and t.memory_id = pair.target_id and t.namespace_id = s.namespace_id
 order by pair.source_id, pair.target_id
 on conflict on constraint edges_pkey do update set weight = edges.weight + excluded.weight * (1 - edges.weight);
+
+-- name: reward_edges
+-- Move the weights of edges that led to a memory, whichever way they were crossed, and keep them within bounds; rows are
+-- locked in order, so that two writers never deadlock.
+with crossed as (
+    select step.from_id, step.to_id, step.type, step.reward
+    from unnest(:from_ids::bigint[], :to_ids::bigint[], :types::text[], :rewards::double precision[])
+        as step (from_id, to_id, type, reward)
+), locked as (
+    select e.source_id, e.target_id, e.type, c.reward
+    from crossed c
+    join edges e on e.org_id = :org_id and e.type = c.type
+        and (e.source_id, e.target_id) in ((c.from_id, c.to_id), (c.to_id, c.from_id))
+    order by e.source_id, e.target_id, e.type
+    for no key update of e
+)
+update edges e
+set weight = least(greatest(e.weight + locked.reward, least(e.weight, :least_weight)), 1)
+from locked
+where e.org_id = :org_id and e.source_id = locked.source_id and e.target_id = locked.target_id and e.type = locked.type;
+
+-- name: link_memories
+-- Join two memories as a client says; an edge that is there gets the new weight. `made` tells which it was.
+insert into edges (org_id, namespace_id, source_id, target_id, type, weight, created_at, linked)
+values (:org_id, :namespace_id, :source_id, :target_id, :type, :weight, :now, true)
+on conflict on constraint edges_pkey do update set weight = excluded.weight, linked = true
+returning weight, created_at, xmax = 0 as made;
+
+-- name: unlink_memories
+-- Delete one edge.
+delete from edges
+where org_id = :org_id and source_id = :source_id and target_id = :target_id and type = :type;

@@ -12,3 +12,8 @@ from find_outlived_answers(older_than => :older_than, wanted => :wanted);
 -- Delete an organization's answers for idempotency keys past their lifetime.
 delete from idempotent_answers
 where org_id = :org_id and created_at <= :older_than;
+
+-- name: find_outlived_recalls
+-- Find organizations that keep recalls past their lifetime.
+select org_id
+from find_outlived_recalls(older_than => :older_than, wanted => :wanted);

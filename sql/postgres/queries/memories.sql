@@ -61,6 +61,7 @@ for update of m;
 -- name: read_candidates
 -- Read what the scores of candidates are made of, in columns, in the order asked: a row each costs the reader more than
 -- the query. Numbers and times (microseconds since 2000) are packed; a context is there only if it may name an author.
+-- With a query's vector: also what dampens candidates for queries near it, as packed ids and marks.
 select string_agg(
            int8send(asked.position) || int8send(m.memory_id) || int8send(coalesce(m.part_of, 0))
            || float8send(m.salience) || float8send(m.utility)
@@ -73,7 +74,11 @@ select string_agg(
        array_agg(m.url order by asked.position) as urls,
        array_agg(m.site order by asked.position) as sites,
        array_agg(left(m.content, 48) order by asked.position) as openings,
-       jsonb_agg(case when m.context ?| :author_keys::text[] then m.context end order by asked.position) as contexts
+       jsonb_agg(case when m.context ?| :author_keys::text[] then m.context end order by asked.position) as contexts,
+       (select string_agg(int8send(d.memory_id) || int8send(d.marks::bigint), ''::bytea)
+        from dampenings d
+        where :dampened_by::halfvec is not null and d.org_id = :org_id and d.memory_id = any(:ids)
+          and d.embedding <=> :dampened_by <= :dampening_distance) as dampenings
 from unnest(:ids::bigint[]) with ordinality as asked (memory_id, position)
 join memories m on m.org_id = :org_id and m.memory_id = asked.memory_id and m.namespace_id = :namespace_id;
 
@@ -205,7 +210,7 @@ where org_id = :org_id and memory_id = any(:ids::bigint[]);
 
 -- name: list_ids_in_namespaces
 -- Keep those ids that exist, with the names of their namespaces.
-select m.memory_id, n.name as namespace
+select m.memory_id, m.namespace_id, n.name as namespace
 from memories m
 join namespaces n on n.org_id = m.org_id and n.namespace_id = m.namespace_id
 where m.org_id = :org_id and m.memory_id = any(:ids::bigint[]);
@@ -238,3 +243,9 @@ update memories m
 set access_count = m.access_count + recalled.count, last_accessed_at = greatest(m.last_accessed_at, :now)
 from unnest(:ids::bigint[], :counts::bigint[]) as recalled (memory_id, count), locked
 where m.org_id = :org_id and m.memory_id = recalled.memory_id and locked.memory_id = m.memory_id;
+
+-- name: teach_memory
+-- Write what feedback taught about a memory, whose row the transaction has locked.
+update memories
+set utility = :utility, salience = :salience, useful_count = useful_count + :useful
+where org_id = :org_id and memory_id = :memory_id;

@@ -6,13 +6,14 @@ on conflict on constraint namespaces_name_key do nothing;
 
 -- name: find_namespace
 -- Read a namespace by its name.
-select namespace_id, name, embedder, memory_count, term_count, embedding_count, created_at
+select namespace_id, name, embedder, memory_count, term_count, embedding_count, has_dampenings, created_at
 from namespaces
 where org_id = :org_id and name = :name;
 
 -- name: find_namespace_and_hidden
 -- Read a namespace by its name, with the packed ids that recall leaves out unless asked, as list_hidden_ids does.
-select n.namespace_id, n.name, n.embedder, n.memory_count, n.term_count, n.embedding_count, hidden.ids as hidden
+select n.namespace_id, n.name, n.embedder, n.memory_count, n.term_count, n.embedding_count, n.has_dampenings,
+    hidden.ids as hidden
 from namespaces n
 cross join lateral (
     select string_agg(int8send(m.memory_id), ''::bytea) as ids
