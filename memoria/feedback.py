@@ -129,7 +129,7 @@ async def _remember_surprise(
         connection,
         principal.org_id,
         row["memory_id"],
-        event="salience_learned",
+        event="learned",
         version=row["version"],
         at=now,
         key_id=principal.key_id,

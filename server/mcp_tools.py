@@ -11,11 +11,13 @@ from memoria.errors import InvalidInputError
 from server.tools.bulk import BULK_TOOLS
 from server.tools.calls import ToolDefinition
 from server.tools.introspection import INTROSPECTION_TOOLS
+from server.tools.learning import FEEDBACK_TOOLS, LINK_TOOLS
 from server.tools.memories import MEMORY_TOOLS
 
 DEFAULT_TOOLSETS = ("memory",)
 TOOLS: dict[str, ToolDefinition] = {
-    definition.tool.name: definition for definition in (*MEMORY_TOOLS, *BULK_TOOLS, *INTROSPECTION_TOOLS)
+    definition.tool.name: definition
+    for definition in (*MEMORY_TOOLS, *FEEDBACK_TOOLS, *BULK_TOOLS, *LINK_TOOLS, *INTROSPECTION_TOOLS)
 }
 TOOLSETS = tuple(dict.fromkeys(definition.toolset for definition in TOOLS.values()))
 

@@ -31,6 +31,7 @@ RATE_HEADERS = {
     "RateLimit-Remaining": "Requests that remain now.",
     "RateLimit-Reset": "Seconds until all of them are back.",
 }
+NAMES_IDS = ("forget_many", "link_memories", "unlink_memories")  # elsewhere than in the path
 REQUEST_ID = {"x-request-id": {"$ref": "#/components/headers/x-request-id"}}
 
 
@@ -64,7 +65,7 @@ def _operation(operation: Operation) -> Json:
         "operationId": operation.name,
         "summary": operation.summary,
         "description": (operation.handler.__doc__ or operation.summary).strip(),
-        "tags": ["memories" if "memories" in operation.path else "introspection"],
+        "tags": ["memories" if "memories" in operation.path or "edges" in operation.path else "introspection"],
         "parameters": _parameters(operation),
         "responses": {
             **{str(status): _success(operation, status) for status in sorted(operation.answers)},
@@ -80,7 +81,7 @@ def _failures(operation: Operation) -> list[int]:
     statuses = {401, 403, 422, 429, 500, 503}
     if operation.body is not None:
         statuses |= {400, 413}
-    if operation.has_id or operation.name == "forget_many":
+    if operation.has_id or operation.name in NAMES_IDS:
         statuses |= {404}
     if operation.writes or operation.conditional:
         statuses |= {409}
@@ -118,8 +119,11 @@ def _parameters(operation: Operation) -> list[Json]:
         )
     if operation.conditional:
         parameters.append(_header("If-Match", "The version that the change is meant for, or `*`."))
-    properties = operation.query.model_json_schema(ref_template=REF)["properties"]
-    return parameters + [_query_parameter(name, schema) for name, schema in properties.items()]
+    model = operation.query.model_json_schema(ref_template=REF)
+    required = model.get("required", ())
+    return parameters + [
+        _query_parameter(name, schema, required=name in required) for name, schema in model["properties"].items()
+    ]
 
 
 def _namespace_header() -> Json:
@@ -135,12 +139,14 @@ def _header(name: str, description: str, **schema: Any) -> Json:
     return {"name": name, "in": "header", "description": description, "schema": {"type": "string", **schema}}
 
 
-def _query_parameter(name: str, schema: Mapping[str, Any]) -> Json:
+def _query_parameter(name: str, schema: Mapping[str, Any], *, required: bool) -> Json:
     if name == "context":
         pairs = {"type": "object", "additionalProperties": {"type": "string"}}
         return {"name": name, "in": "query", "style": "deepObject", "explode": True, "schema": pairs}
     wanted = _without_null(schema)
     parameter: Json = {"name": name, "in": "query", "schema": _list_only(wanted)}
+    if required:
+        parameter["required"] = True
     if description := schema.get("description"):
         parameter["description"] = description
     return parameter

@@ -1,12 +1,14 @@
 """List every operation of the REST surface: the whole table on one screen."""
 
-from server.api import batch, introspection, memories
+from server.api import batch, introspection, learning, memories
 from server.operations import Operation
 from server.wire import filters, requests
+from server.wire import learning as lessons
 from server.wire import responses as out
 
 MEMORIES = "/v1/memories"
 MEMORY = "/v1/memories/{id}"
+EDGES = "/v1/edges"
 
 # fmt: off
 OPERATIONS: tuple[Operation, ...] = (
@@ -42,6 +44,14 @@ OPERATIONS: tuple[Operation, ...] = (
               {200: out.MemoryOut}, writes=True),
     Operation("POST", f"{MEMORY}/restore", memories.restore_memory, "Take a memory back into recall",
               {200: out.MemoryOut}, writes=True),
+    Operation("POST", f"{MEMORY}/feedback", learning.give_feedback, "Say whether a memory helped",
+              {200: lessons.FeedbackOut}, lessons.FeedbackBody, writes=True),
+    Operation("POST", f"{MEMORY}/dampen", learning.dampen_memory, "Dampen a memory for a kind of query",
+              {200: lessons.DampenedOut}, lessons.DampenBody, writes=True),
+    Operation("POST", EDGES, learning.link_memories, "Join two memories",
+              {201: lessons.EdgeOut, 200: lessons.EdgeOut}, lessons.EdgeBody, writes=True),
+    Operation("DELETE", EDGES, learning.unlink_memories, "Part two memories",
+              {200: out.DeletedOut}, query=lessons.EdgeQuery),
     Operation("POST", "/v1/chunks", batch.chunk_text, "Cut a text",
               {200: out.ChunksOut}, requests.ChunkBody),
     Operation("GET", "/v1/namespaces", introspection.list_namespaces, "List namespaces",

@@ -57,7 +57,7 @@ async def test_a_surprise_moves_salience_and_is_remembered(tenant: Tenant) -> No
     surprised = await mark(tenant, memory, useful=True)
     assert surprised.salience == pytest.approx(0.46)
     [event] = await tenant.engine.history(tenant.principal, memory.id)
-    assert event.event == "salience_learned"
+    assert event.event == "learned"
     assert event.fields["salience_before"] == 0.4
 
 

@@ -11,6 +11,7 @@ from memoria.errors import ConflictError
 from memoria.records import Principal, Replay
 from server.mcp_rendering import Json
 from server.wire.fields import Body, Text
+from server.wire.parsing import parse_model
 
 Result = TypeVar("Result")
 
@@ -42,6 +43,13 @@ class ToolDefinition:
     toolset: str
     tool: Tool
     run: Callable[[ToolCall], Awaitable[Json]]
+
+
+def take_id(arguments: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Part the id of a memory from the other arguments. Raises InvalidInputError when it is missing or no text."""
+    rest = dict(arguments)
+    named = {"id": rest.pop("id")} if "id" in rest else {}
+    return parse_model(IdArguments, named).id, rest
 
 
 def done(result: Result | Replay) -> Result:

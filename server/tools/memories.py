@@ -4,7 +4,7 @@ from mcp_types import Tool
 
 from memoria.identifiers import format_id, parse_id
 from server.mcp_rendering import Json, render_context, render_encoded, render_memory, render_page, render_recall
-from server.tools.calls import IdArguments, ToolCall, ToolDefinition, done
+from server.tools.calls import IdArguments, ToolCall, ToolDefinition, done, take_id
 from server.tools.schemas import (
     ADD,
     CHANGE,
@@ -137,11 +137,9 @@ async def _build_context(call: ToolCall) -> Json:
 
 
 async def _update_memory(call: ToolCall) -> Json:
-    fields = dict(call.arguments)
-    named = {"id": fields.pop("id")} if "id" in fields else {}
-    memory_id = parse_id(parse_model(IdArguments, named).id)
+    memory_id, fields = take_id(call.arguments)
     patch = parse_model(PatchBody, fields).to_patch(expected_version=None)
-    return render_memory(await call.engine.update(call.principal, memory_id, patch))
+    return render_memory(await call.engine.update(call.principal, parse_id(memory_id), patch))
 
 
 async def _forget_memory(call: ToolCall) -> Json:

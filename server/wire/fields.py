@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
-from memoria.vocabulary import MAX_NAMESPACE_CHARACTERS, MemoryState, MemoryType, Source, Tier
+from memoria.vocabulary import CLIENT_EDGE_TYPES, MAX_NAMESPACE_CHARACTERS, MemoryState, MemoryType, Source, Tier
 
 RFC_3339 = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?(?P<offset>[Zz]|[+-]\d\d:\d\d)?", re.ASCII)
 MAX_TTL_SECONDS = 100 * 366 * 24 * 3600
@@ -124,6 +124,7 @@ TYPE_NAMES = tuple(str(kind) for kind in MemoryType)
 TIER_NAMES = tuple(str(tier) for tier in Tier)
 STATE_NAMES = tuple(pascal(state) for state in MemoryState)
 SOURCE_NAMES = tuple(str(source) for source in Source)
+CLIENT_EDGE_NAMES = tuple(str(edge_type) for edge_type in CLIENT_EDGE_TYPES)
 CLIENT_SOURCES = tuple(str(source) for source in Source if source is not Source.SYSTEM)
 HIDDEN_STATES = ("Archived", "Quarantined", "Superseded", "Expired")
 
@@ -165,6 +166,7 @@ Pairs = Annotated[
 JsonDocument = Annotated[dict[str, Any], AfterValidator(check_json)]
 NewType = Annotated[str, *_one_of(*TYPE_NAMES, *FIRST_TIER_TYPES)]
 ClientSource = Annotated[str, *_one_of(*CLIENT_SOURCES)]
+ClientEdge = Annotated[str, *_one_of(*CLIENT_EDGE_NAMES)]
 HiddenState = Annotated[str, *_one_of(*HIDDEN_STATES)]
 SearchSort = Annotated[str, *_one_of("relevance", "recent", "salience")]
 ContextFormat = Annotated[str, *_one_of("markdown", "xml")]

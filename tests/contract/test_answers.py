@@ -30,6 +30,8 @@ MEMORY = {
 # What differs from run to run is shown by its kind.
 CHANGING = {
     "id": "<id>",
+    "source_id": "<id>",
+    "target_id": "<id>",
     "recall_id": "<recall id>",
     "key_id": "<key id>",
     "created_at": "<time>",
@@ -78,6 +80,25 @@ async def test_answers_about_memories_keep_their_fields(alice: Person) -> None:
     patched = await client.patch(f"/v1/memories/{encoded.json()['id']}", json={"title": "Deploys"})
     assert patched.status_code == 200
     assert_golden("history", (await client.get(f"/v1/memories/{encoded.json()['id']}/history")).json())
+
+
+async def test_answers_that_teach_keep_their_fields(alice: Person) -> None:
+    client = alice.client
+    texts = ("The disk of the database was full", "Checkout failed for an hour")
+    ids = [(await client.post("/v1/memories", json={"content": text})).json()["id"] for text in texts]
+    recall = (await client.post("/v1/memories/recall", json={"query": "why was the disk full?"})).json()
+    marked = {"useful": True, "recall_id": recall["recall_id"]}
+    assert_golden("feedback", (await client.post(f"/v1/memories/{ids[0]}/feedback", json=marked)).json())
+    assert_golden("feedback_again", (await client.post(f"/v1/memories/{ids[0]}/feedback", json=marked)).json())
+    dampened = await client.post(f"/v1/memories/{ids[1]}/dampen", json={"query": "why was the disk full?"})
+    assert_golden("dampened", dampened.json())
+    edge = {"source_id": ids[0], "target_id": ids[1], "type": "causal", "weight": 0.9}
+    made = await client.post("/v1/edges", json=edge)
+    assert made.status_code == 201
+    assert_golden("edge", made.json())
+    assert (await client.post("/v1/edges", json=edge)).status_code == 200
+    parted = await client.delete("/v1/edges", params={name: edge[name] for name in ("source_id", "target_id", "type")})
+    assert parted.json() == {"deleted": True}
 
 
 async def test_answers_of_batches_keep_their_fields(alice: Person) -> None:

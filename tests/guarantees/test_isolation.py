@@ -12,6 +12,7 @@ from tests.people import Person
 
 pytestmark = pytest.mark.anyio
 
+NOWHERE, ELSEWHERE = "mem_0000000000000", "mem_0000000000001"
 SECRET = "the vault code of alice is saffron heron 7781"
 
 
@@ -42,6 +43,10 @@ ATTEMPTS: dict[str, Attempt] = {
     "list_neighbors": NAMED,
     "archive_memory": NAMED,
     "restore_memory": NAMED,
+    "give_feedback": Attempt(lambda *_: {"useful": False, "query": SECRET}),
+    "dampen_memory": Attempt(lambda *_: {"query": SECRET}),
+    "link_memories": Attempt(lambda memory_id, _: {"source_id": memory_id, "target_id": NOWHERE, "type": "Causal"}),
+    "unlink_memories": Attempt(params=lambda _: {"source_id": NOWHERE, "target_id": ELSEWHERE, "type": "Causal"}),
     "chunk_text": Attempt(lambda *_: {"content": "anything"}),
     "list_namespaces": NAMED,
     "read_stats": Attempt(params=lambda namespace: {"namespace": namespace}),

@@ -10,6 +10,7 @@ from server.mcp_server import INSTRUCTIONS
 from server.mcp_tools import TOOLS, listed_tools
 from server.tools.memories import ListArguments
 from server.wire.filters import FiltersBody, NamespaceQuery
+from server.wire.learning import EdgeBody, FeedbackBody
 from server.wire.requests import ContextBody, DeleteByContextBody, EncodeBody, LooseBatchBody, PatchBody, RecallBody
 
 TOKEN_LIMIT = 250
@@ -23,6 +24,8 @@ MODELS = {
     "update_memory": {"id", *PatchBody.model_fields},
     "forget_memory": {"id"},
     "list_memories": set(ListArguments.model_fields),
+    "feedback": {"id", *FeedbackBody.model_fields},
+    "link_memories": set(EdgeBody.model_fields),
     "batch_encode": set(LooseBatchBody.model_fields),
     "delete_by_context": set(DeleteByContextBody.model_fields),
     "health": set(),
@@ -81,6 +84,7 @@ def test_the_order_of_the_list_is_fixed() -> None:
         "update_memory",
         "forget_memory",
         "list_memories",
+        "feedback",
     ]
     assert [tool.name for tool in listed_tools("admin,memory")] == list(TOOLS)
 

@@ -155,9 +155,9 @@ async def test_content_over_the_limit_is_refused_with_the_limit(as_alice: Caller
 
 
 async def test_an_unknown_tool_is_a_protocol_error(as_alice: Caller) -> None:
-    answer = await as_alice.request("tools/call", {"name": "feedback", "arguments": {}})
+    answer = await as_alice.request("tools/call", {"name": "daydream", "arguments": {}})
     assert answer["error"]["code"] == -32602
-    assert "feedback" in answer["error"]["message"]
+    assert "daydream" in answer["error"]["message"]
 
 
 async def test_a_reading_key_cannot_write(as_alice: Caller, as_bob: Caller) -> None:
@@ -176,6 +176,8 @@ WRITES: dict[str, dict[str, Any]] = {
     "forget_memory": {"id": NOWHERE},
     "batch_encode": {"memories": [{"content": "x"}]},
     "delete_by_context": {"key": "user_id", "value": "john-123"},
+    "feedback": {"id": NOWHERE, "useful": True},
+    "link_memories": {"source_id": NOWHERE, "target_id": NOWHERE[:-1] + "1", "type": "causal"},
 }
 # How somebody of another organization would try each tool on what is not theirs.
 ATTEMPTS: dict[str, dict[str, Any]] = WRITES | {
@@ -204,13 +206,15 @@ async def test_another_tenant_sees_and_changes_nothing(
     arguments = dict(ATTEMPTS[tool])
     if "id" in arguments:
         arguments["id"] = mine["id"]
+    elif "source_id" in arguments:
+        arguments["source_id"] = mine["id"]
     elif tool != "health" and namespace:
         arguments["namespace"] = namespace
     try:
         answer = await as_charlie.call(tool, arguments)
     except ToolRefusedError as refused:
         answer = refused.body
-        expected = "NOT_FOUND" if "id" in arguments else "FORBIDDEN"
+        expected = "NOT_FOUND" if {"id", "source_id"} & set(arguments) else "FORBIDDEN"
         assert refused.body["code"] == expected
     assert "2pm" not in str(answer)
     assert mine["id"] not in str({key: value for key, value in answer.items() if key != "details"})
