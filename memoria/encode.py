@@ -8,7 +8,7 @@ from uuid import UUID
 
 import numpy as np
 
-from memoria import edges, embeddings, memories, namespaces, postings
+from memoria import archive, edges, embeddings, memories, namespaces, postings
 from memoria.chunking import chunk_text
 from memoria.database import Connection
 from memoria.edges import NewEdge
@@ -158,6 +158,7 @@ class Encoder:
     ids: IdMaker
     now: datetime
     embedder_name: str
+    key_id: UUID | None = None
 
     async def store(self, namespace_name: str, items: Sequence[Prepared], vectors: Vectors) -> list[Stored]:
         """Store items of one namespace in order.
@@ -186,6 +187,10 @@ class Encoder:
                 known[key]: item.fields.expires_at for item in items if (key := item.fields.duplicate_hash) in known
             }
             await memories.touch_memories(self.connection, self.org_id, expiries, self.now)
+            # What was sent is acknowledged, so it must be recalled: one that was archived comes back.
+            await archive.restore(
+                self.connection, self.org_id, sorted(expiries), self.now, key_id=self.key_id, why=archive.SENT_AGAIN
+            )
         return self._answer(items, known, new_ids)
 
     def _answer(
@@ -232,7 +237,7 @@ class Encoder:
         ]
         documents_of = _documents_of(fresh, ids, document_id)
         in_time = await self._link_in_time(namespace, [] if document_id is not None else fresh, ids)
-        rows = [replace(row, part_of=documents_of.get(row.memory_id)) for row in rows]
+        rows = _in_step(rows, documents_of)
         if await memories.insert_memories(self.connection, self.org_id, namespace.id, rows, self.now) < len(rows):
             raise MovedError("an equal memory arrived meanwhile")
         await self._insert_traces(namespace, everything, ids, vectors)
@@ -324,6 +329,18 @@ def semantic_edges(memory_id: int, nearest: Sequence[tuple[int, float]]) -> list
     return [
         NewEdge(memory_id, other, EdgeType.SEMANTIC, min(1.0, cosine)) for other, cosine in close[:SEMANTIC_EDGE_LIMIT]
     ]
+
+
+def _in_step(rows: Sequence[MemoryRow], documents_of: Mapping[int, int]) -> list[MemoryRow]:
+    """Tie parts to their documents; those stored with their document have its tier and salience, as filters expect."""
+    by_id = {row.memory_id: row.fields for row in rows}
+    tied = []
+    for row in rows:
+        document_id = documents_of.get(row.memory_id)
+        document = by_id.get(document_id) if document_id is not None else None
+        fields = replace(row.fields, tier=document.tier, salience=document.salience) if document else row.fields
+        tied.append(replace(row, part_of=document_id, fields=fields))
+    return tied
 
 
 def _documents_of(fresh: Sequence[Prepared], ids: Mapping[bytes, int], document_id: int | None) -> dict[int, int]:

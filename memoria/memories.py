@@ -374,6 +374,22 @@ async def set_state(
     await connection.execute("set_memory_state", org_id=org_id, ids=ids, state=state.value, now=now)
 
 
+async def restore_memories(
+    connection: Connection, org_id: UUID, ids: Sequence[int], now: datetime
+) -> dict[int, asyncpg.Record]:
+    """Put those that are archived, with their parts, back into the state before, and return their rows by id.
+
+    They count as used now, so that what archived them does not do so again at once.
+    """
+    rows = await connection.fetch("restore_memories", org_id=org_id, ids=ids, now=now)
+    return {row["memory_id"]: row for row in rows}
+
+
+async def align_parts(connection: Connection, org_id: UUID, memory_id: int) -> None:
+    """Give the parts of a document its tier, salience and state."""
+    await connection.execute("align_parts", org_id=org_id, memory_id=memory_id)
+
+
 async def list_part_ids(connection: Connection, org_id: UUID, memory_id: int) -> list[int]:
     """List the parts of a document, in reading order; none for an ordinary memory."""
     rows = await connection.fetch("list_part_ids", org_id=org_id, memory_id=memory_id)

@@ -1,10 +1,22 @@
 """Store the history of memories: their earlier versions and their moves between tiers and states."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
 from memoria.database import Connection
 from memoria.records import HistoryEntry, JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class NewEvent:
+    """Be one event to add to a memory's history; `version` is the memory's after it."""
+
+    memory_id: int
+    event: str
+    version: int
+    fields: JsonObject
 
 
 async def record_event(
@@ -29,6 +41,17 @@ async def record_event(
         key_id=key_id,
         fields=fields,
     )
+
+
+async def record_events(
+    connection: Connection, org_id: UUID, events: Sequence[NewEvent], *, at: datetime, key_id: UUID | None
+) -> None:
+    """Add one event to each of several histories. The caller holds the memories' row locks."""
+    rows = [
+        {"memory_id": new.memory_id, "event": new.event, "version": new.version, "fields": dict(new.fields)}
+        for new in events
+    ]
+    await connection.execute("insert_memory_events", org_id=org_id, events=rows, at=at, key_id=key_id)
 
 
 async def list_events(connection: Connection, org_id: UUID, memory_id: int) -> list[HistoryEntry]:

@@ -6,7 +6,18 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from memoria.vocabulary import CONTEXT_TOKENS, EdgeType, Intent, MemoryState, MemoryType, Scope, Source, Tier
+from memoria.vocabulary import (
+    CONTEXT_TOKENS,
+    PRUNE_THRESHOLD,
+    TIER_HALF_LIFE_DAYS,
+    EdgeType,
+    Intent,
+    MemoryState,
+    MemoryType,
+    Scope,
+    Source,
+    Tier,
+)
 
 JsonObject = Mapping[str, Any]
 
@@ -362,6 +373,55 @@ class ForgetResult:
     """Say which memories were deleted (or, in a dry run, would be)."""
 
     ids: tuple[int, ...]
+    dry_run: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """Say what a namespace keeps for how long; the values here hold where nothing was set.
+
+    `half_life_days` names every tier. `max_memories` and `delete_archived_after_days` are off when None. With `enabled`
+    off nothing moves, is archived or deleted in the background; expiry, which each memory asks for itself, goes on.
+    """
+
+    half_life_days: Mapping[Tier, float] = field(default_factory=lambda: dict(TIER_HALF_LIFE_DAYS))
+    prune_threshold: float = PRUNE_THRESHOLD
+    max_memories: int | None = None
+    enabled: bool = True
+    delete_archived_after_days: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyChanges:
+    """Name the fields of a policy that differ from the one they are put on, keys as the fields of `Policy`.
+
+    `half_life_days` may name some tiers only; None turns off what can be off.
+    """
+
+    changes: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class NamespacePolicy:
+    """Name a namespace and the policy that holds in it."""
+
+    namespace: str
+    policy: Policy
+
+
+@dataclass(frozen=True, slots=True)
+class PruneResult:
+    """Count what a policy did to a namespace or, in a dry run, would do; `remaining` are the memories left in recall.
+
+    Documents count once, their parts not at all.
+    """
+
+    namespace: str
+    moved_up: int
+    moved_down: int
+    archived: int
+    deleted: int
+    remaining: int
     dry_run: bool
 
 

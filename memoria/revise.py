@@ -4,12 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from typing import Any
-from uuid import UUID
 
 import asyncpg
 import numpy as np
 
-from memoria import edges, embeddings, memories, memory_events, namespaces, postings
+from memoria import archive, edges, embeddings, memories, memory_events, namespaces, postings
 from memoria.database import Connection
 from memoria.embedding.port import Embedder
 from memoria.encode import NEIGHBORS, Encoder, Prepared, Vectors, prepare, semantic_edges
@@ -20,7 +19,7 @@ from memoria.namespaces import Namespace, may_use
 from memoria.passages import mean_direction
 from memoria.records import Memory, MemoryPatch, NewMemory, Principal
 from memoria.tiers import TIERS_AS_TYPES
-from memoria.vocabulary import EdgeType, MemoryState
+from memoria.vocabulary import EdgeType, MemoryState, Tier
 
 PATCHABLE = frozenset(field.name for field in fields(NewMemory)) - {"namespace", "chunk", "salience_hint"}
 # What a version remembers of the one before it.
@@ -128,7 +127,7 @@ async def store_revision(encoder: Encoder, principal: Principal, revision: Revis
     row = await lock_visible(connection, principal, base.id)
     if row["version"] != base.version:
         raise ConflictError(f"The memory has moved on to version {row['version']}.", version=row["version"])
-    tier = TIERS_AS_TYPES.get((revision.given_tier or "").casefold()) or base.tier
+    tier = TIERS_AS_TYPES.get((revision.given_tier or "").casefold()) or Tier(row["tier"])
     new_fields = replace(prepared.fields, tier=tier)
     new_row = MemoryRow(base.id, None, new_fields, tuple(prepared.frequencies), prepared.length)
     try:
@@ -174,8 +173,8 @@ async def _reindex(
     if prepared.passages and row["state"] == MemoryState.ACTIVE:
         await _join_nearest(encoder, namespace, memory_id, passages)
     if prepared.parts:
-        part_ids = await encoder.add_parts(namespace, memory_id, prepared.parts, vectors)
-        await memories.set_state(connection, org_id, part_ids, MemoryState(row["state"]), encoder.now)
+        await encoder.add_parts(namespace, memory_id, prepared.parts, vectors)
+        await memories.align_parts(connection, org_id, memory_id)
     inserted = await embeddings.insert_embeddings(connection, org_id, namespace_id, [(memory_id, passages)])
     await namespaces.grow_namespace(
         connection,
@@ -202,34 +201,30 @@ async def move_state(
 ) -> Memory:
     """Archive or restore a memory; a memory that is in that state already stays as it is.
 
-    Parts follow their document. Raises NotFoundError.
+    Parts follow their document. Raises NotFoundError, and ConflictError for a part by itself.
     """
     row = await lock_visible(connection, principal, memory_id)
     memory = memory_from_row(row)
+    if memory.part_of is not None:
+        raise ConflictError("This is a part of a document: archive or restore the document instead.", field="id")
     if memory.state is state or (state is MemoryState.ACTIVE and memory.state is not MemoryState.ARCHIVED):
         return memory
     if memory.state is MemoryState.ARCHIVED:
-        state = await _state_before_archiving(connection, principal.org_id, memory_id)
+        await archive.restore(connection, principal.org_id, [memory_id], now, key_id=principal.key_id)
+        return (await memories.read_memories(connection, principal.org_id, [memory_id]))[memory_id]
     part_ids = await memories.list_part_ids(connection, principal.org_id, memory_id)
     await memories.set_state(connection, principal.org_id, [memory_id, *part_ids], state, now)
     await memory_events.record_event(
         connection,
         principal.org_id,
         memory_id,
-        event="archived" if state is MemoryState.ARCHIVED else "restored",
+        event="archived",
         version=memory.version,
         at=now,
         key_id=principal.key_id,
         fields={"state_before": memory.state.value},
     )
     return replace(memory, state=state, updated_at=now)
-
-
-async def _state_before_archiving(connection: Connection, org_id: UUID, memory_id: int) -> MemoryState:
-    """Read what a memory goes back to: one that was superseded before it was archived stays superseded."""
-    history = await memory_events.list_events(connection, org_id, memory_id)
-    archived = [entry.fields["state_before"] for entry in history if entry.event == "archived"]
-    return MemoryState(archived[-1]) if archived else MemoryState.ACTIVE
 
 
 def _plain(value: Any) -> Any:

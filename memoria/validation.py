@@ -6,14 +6,14 @@ import math
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import TypeVar
 
 from memoria.errors import ContentTooLargeError, InvalidInputError
 from memoria.memory_fields import MemoryFields
-from memoria.records import Filters, JsonObject, NewMemory
+from memoria.records import Filters, JsonObject, NewMemory, Policy, PolicyChanges
 from memoria.tiers import TIERS_AS_TYPES, first_tier
 from memoria.urls import normalize_site, normalize_url, site_of
 from memoria.vocabulary import (
@@ -25,13 +25,18 @@ from memoria.vocabulary import (
     MAX_CONTEXT_VALUE_CHARACTERS,
     MAX_METADATA_BYTES,
     MAX_METADATA_DEPTH,
+    MAX_POLICY_DAYS,
+    MAX_POLICY_MEMORIES,
     MAX_PROJECT_CHARACTERS,
+    MAX_PRUNE_THRESHOLD,
     MAX_RELATED_URLS,
     MAX_TAG_CHARACTERS,
     MAX_TAGS,
     MAX_TITLE_CHARACTERS,
+    MIN_HALF_LIFE_DAYS,
     MemoryType,
     Source,
+    Tier,
 )
 
 SESSION_KEY = "session_id"  # the context pair that names a conversation
@@ -284,3 +289,28 @@ def check_filters(filters: Filters) -> Filters:
         url=check_url(filters.url),
         site=None if filters.site is None else normalize_site(check_text(filters.site, "site", limit=10**6)),
     )
+
+
+def change_policy(policy: Policy, changes: PolicyChanges) -> Policy:
+    """Put changes on a policy and check what comes of it. Raises InvalidInputError."""
+    values = dict(changes.changes)
+    if unknown := sorted(values.keys() - {field.name for field in fields(Policy)}):
+        raise InvalidInputError(f"`{unknown[0]}` is not a field of a policy.", field=unknown[0])
+    for name in ("half_life_days", "prune_threshold", "enabled"):
+        if name in values and values[name] is None:
+            raise InvalidInputError(f"`{name}` cannot be empty.", field=name)
+    half_lives = {
+        parse_word(name, Tier, "half_life_days"): days for name, days in values.get("half_life_days", {}).items()
+    }
+    changed = replace(policy, **values | {"half_life_days": {**policy.half_life_days, **half_lives}})
+    for tier, days in half_lives.items():
+        _check_bounds(days, f"half_life_days.{tier}", MIN_HALF_LIFE_DAYS, MAX_POLICY_DAYS)
+    _check_bounds(changed.prune_threshold, "prune_threshold", 0, MAX_PRUNE_THRESHOLD)
+    _check_bounds(changed.max_memories, "max_memories", 1, MAX_POLICY_MEMORIES)
+    _check_bounds(changed.delete_archived_after_days, "delete_archived_after_days", 1, MAX_POLICY_DAYS)
+    return changed
+
+
+def _check_bounds(value: float | None, field: str, least: float, most: float) -> None:
+    if value is not None and not least <= value <= most:
+        raise InvalidInputError(f"`{field}` must be between {least:g} and {most:,}.", field=field, limit=most)

@@ -79,6 +79,7 @@ class JobKind(StrEnum):
     """Say what a background job does."""
 
     REEMBED = "reembed"
+    DECAY = "decay"
 
 
 class JobState(StrEnum):
@@ -220,3 +221,24 @@ DAMPENING_STEP = 0.5  # fixed: what a memory's score keeps per step, for queries
 DAMPENING_FLOOR = 0.1  # fixed: ... and at the least
 DAMPENING_MARKS = 5  # most unhelpful marks that count: more would only make the way back longer
 CLIENT_EDGE_TYPES = (EdgeType.CAUSAL, EdgeType.SEMANTIC, EdgeType.TEMPORAL, EdgeType.CONTRADICTS)
+
+# Tiers: what a memory must have for the next tier, and what takes it to the one below.
+RISE_SALIENCE = {
+    Tier.BUFFER: 0.5,
+    Tier.EPISODIC: 0.6,
+    Tier.SEMANTIC: 0.85,
+}  # at least; from Buffer this alone is enough
+RISE_ACCESSES = {Tier.BUFFER: 2, Tier.EPISODIC: 5, Tier.SEMANTIC: 15}  # at least; from Buffer they alone are enough
+RISE_UTILITY = {Tier.BUFFER: 0.0, Tier.EPISODIC: 0.0, Tier.SEMANTIC: 0.6}  # at least
+FALL_IDLE_DAYS = {Tier.EPISODIC: 60.0, Tier.SEMANTIC: 365.0, Tier.CORE: 730.0}  # more than; in step with the half-life
+FALL_SALIENCE = {Tier.EPISODIC: 0.3, Tier.SEMANTIC: 0.4, Tier.CORE: 0.5}  # less than
+PRUNE_THRESHOLD = 0.05  # a memory in Buffer whose retention is less is archived, unless its policy says otherwise
+EXEMPT_CONFIDENCE = 0.9  # from here on a memory never moves down or out
+MOVE_REST_DAYS = 1  # how long a memory stays in a tier that it has moved into, before it moves down or out
+EXPIRED_GRACE_DAYS = 30  # how long an expired memory is kept, hidden, before it is deleted
+
+# Limits of a policy.
+MIN_HALF_LIFE_DAYS = 0.01
+MAX_POLICY_DAYS = 36_500  # a hundred years, for half-lives and for keeping what is archived
+MAX_PRUNE_THRESHOLD = 0.99
+MAX_POLICY_MEMORIES = 1_000_000_000

@@ -13,11 +13,19 @@ from server.tools.calls import ToolDefinition
 from server.tools.introspection import INTROSPECTION_TOOLS
 from server.tools.learning import FEEDBACK_TOOLS, LINK_TOOLS
 from server.tools.memories import MEMORY_TOOLS
+from server.tools.retention import RETENTION_TOOLS
 
 DEFAULT_TOOLSETS = ("memory",)
 TOOLS: dict[str, ToolDefinition] = {
     definition.tool.name: definition
-    for definition in (*MEMORY_TOOLS, *FEEDBACK_TOOLS, *BULK_TOOLS, *LINK_TOOLS, *INTROSPECTION_TOOLS)
+    for definition in (
+        *MEMORY_TOOLS,
+        *FEEDBACK_TOOLS,
+        *BULK_TOOLS,
+        *LINK_TOOLS,
+        *RETENTION_TOOLS,
+        *INTROSPECTION_TOOLS,
+    )
 }
 TOOLSETS = tuple(dict.fromkeys(definition.toolset for definition in TOOLS.values()))
 

@@ -112,7 +112,7 @@ def _content(model: type[BaseModel]) -> Json:
 
 
 def _parameters(operation: Operation) -> list[Json]:
-    parameters = [_namespace_header()] if not operation.has_id else [_id_parameter()]
+    parameters = [_path_parameter(operation) or _namespace_header()]
     if operation.writes:
         parameters.append(
             _header("Idempotency-Key", "A repeat within 24 hours gets the first answer again.", maxLength=255)
@@ -131,8 +131,14 @@ def _namespace_header() -> Json:
     return _header("x-memoria-namespace", "The namespace, where the request itself names none.", **form)
 
 
-def _id_parameter() -> Json:
-    return {"name": "id", "in": "path", "required": True, "schema": {"type": "string"}}
+def _path_parameter(operation: Operation) -> Json | None:
+    if operation.has_id:
+        return {"name": "id", "in": "path", "required": True, "schema": {"type": "string"}}
+    if operation.has_name:
+        form = TypeAdapter(Namespace).json_schema()
+        description = "The namespace, percent-encoded: `code%2Fmyapp`."
+        return {"name": "name", "in": "path", "required": True, "description": description, "schema": form}
+    return None
 
 
 def _header(name: str, description: str, **schema: Any) -> Json:

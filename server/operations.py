@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel
 from starlette.requests import Request
-from starlette.routing import Route
+from starlette.routing import Match, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from memoria.identifiers import IdKind, parse_id
@@ -26,6 +26,7 @@ from server.state import services_of, state_of
 from server.wire.filters import NoQuery
 from server.wire.parsing import parse_json, parse_model, parse_query
 
+NAME = "{name}"  # where a path holds a namespace's name
 JSON_TYPE = re.compile(r"application/(?:[a-z0-9.+-]+\+)?json", re.IGNORECASE)
 
 Handler = Callable[[Call[Any]], Coroutine[Any, Any, Answer]]
@@ -61,6 +62,11 @@ class Operation:
     def has_id(self) -> bool:
         """Tell whether the path holds an id."""
         return "{id}" in self.path
+
+    @property
+    def has_name(self) -> bool:
+        """Tell whether the path holds a namespace's name."""
+        return NAME in self.path
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Read and check the request, let the handler answer it."""
@@ -115,14 +121,33 @@ class Resource:
 
     def route(self) -> Route:
         """Make the route; this class, not the router, decides about methods."""
-        route = Route(self._path, endpoint=self)
+        route = NamedRoute(self._path, endpoint=self) if NAME in self._path else Route(self._path, endpoint=self)
         route.methods = None
         return route
 
 
+class NamedRoute(Route):
+    """Match a path that holds a namespace's name, whose slashes a server shows decoded.
+
+    What follows the name must stand in the path as it was sent: in `/v1/namespaces/a%2Fpolicy` it belongs to the name.
+    """
+
+    def __init__(self, path: str, endpoint: ASGIApp) -> None:
+        super().__init__(path.replace(NAME, "{name:path}"), endpoint=endpoint)
+        # A line break is as wrong in a name as a space: the engine says so, not the router.
+        self.path_regex = re.compile(self.path_regex.pattern, re.DOTALL)
+        self._ending = path.partition(NAME)[2].encode()
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        """Match the decoded path, and its ending as it was sent."""
+        sent: bytes = scope.get("raw_path") or scope["path"].encode()
+        return super().matches(scope) if sent.endswith(self._ending) else (Match.NONE, {})
+
+
 def make_routes(operations: Sequence[Operation]) -> list[Route]:
-    """Group operations by path; fixed paths come before those with an id in the same place."""
+    """Group operations by path; fixed paths come before those with an id, and longer ones before those with a name."""
     by_path: dict[str, dict[str, ASGIApp]] = {}
     for operation in operations:
         by_path.setdefault(operation.path, {})[operation.method] = Guarded(operation)
-    return [Resource(path, by_path[path]).route() for path in sorted(by_path, key=lambda path: ("{" in path, path))]
+    order = sorted(by_path, key=lambda path: ("{" in path, NAME in path and -len(path), path))
+    return [Resource(path, by_path[path]).route() for path in order]

@@ -1,14 +1,16 @@
 """List every operation of the REST surface: the whole table on one screen."""
 
-from server.api import batch, introspection, learning, memories
+from server.api import batch, introspection, learning, memories, retention
 from server.operations import Operation
 from server.wire import filters, requests
 from server.wire import learning as lessons
 from server.wire import responses as out
+from server.wire import retention as kept
 
 MEMORIES = "/v1/memories"
 MEMORY = "/v1/memories/{id}"
 EDGES = "/v1/edges"
+POLICY = "/v1/namespaces/{name}/policy"
 
 # fmt: off
 OPERATIONS: tuple[Operation, ...] = (
@@ -30,6 +32,8 @@ OPERATIONS: tuple[Operation, ...] = (
               {200: out.ForgottenOut}, requests.ForgetBody, writes=True),
     Operation("POST", f"{MEMORIES}/delete-by-context", batch.delete_by_context, "Delete by a context pair",
               {200: out.DeletedCountOut}, requests.DeleteByContextBody, writes=True),
+    Operation("POST", f"{MEMORIES}/prune", retention.prune_memories, "Apply a retention policy",
+              {200: kept.PrunedOut}, kept.PruneBody, writes=True),
     Operation("GET", MEMORY, memories.get_memory, "Read a memory",
               {200: out.MemoryOut}),
     Operation("PATCH", MEMORY, memories.update_memory, "Change a memory",
@@ -56,6 +60,10 @@ OPERATIONS: tuple[Operation, ...] = (
               {200: out.ChunksOut}, requests.ChunkBody),
     Operation("GET", "/v1/namespaces", introspection.list_namespaces, "List namespaces",
               {200: out.NamespacePageOut}, query=filters.PageQuery),
+    Operation("GET", POLICY, retention.read_policy, "Read a retention policy",
+              {200: kept.PolicyOut}),
+    Operation("PUT", POLICY, retention.set_policy, "Set a retention policy",
+              {200: kept.PolicyOut}, kept.PolicyBody),
     Operation("GET", "/v1/stats", introspection.read_stats, "Count what a namespace holds",
               {200: out.StatsOut}, query=filters.NamespaceQuery),
 )

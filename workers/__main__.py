@@ -33,6 +33,7 @@ Run Memoria's jobs and background tasks. Several such processes are safe togethe
   purge_answers   deletes answers kept for idempotency keys after 24 hours
   purge_jobs      deletes jobs 30 days after their end
   purge_recalls   deletes recalls after 30 days, when feedback no longer refers to them
+  expire          deletes memories 30 days after they have expired
 """
 
 

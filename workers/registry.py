@@ -2,11 +2,11 @@
 
 from workers.kinds import Kind
 from workers.schedule import Task
-from workers.tasks import index_vectors, purge_answers, purge_jobs, purge_recalls
+from workers.tasks import decay, expire, index_vectors, purge_answers, purge_jobs, purge_recalls
 
 # Done for one tenant when somebody asks or a schedule says so. Each module of `workers/tasks` that does a kind of job
 # names it KIND.
-KINDS: tuple[Kind, ...] = ()
+KINDS: tuple[Kind, ...] = (decay.KIND,)
 
 # Done across all tenants again and again, as long as there is something to do.
 TASKS: tuple[Task, ...] = (
@@ -14,4 +14,5 @@ TASKS: tuple[Task, ...] = (
     Task("purge_answers", rest_seconds=600.0, run=purge_answers.run),
     Task("purge_jobs", rest_seconds=600.0, run=purge_jobs.run),
     Task("purge_recalls", rest_seconds=600.0, run=purge_recalls.run),
+    Task("expire", rest_seconds=600.0, run=expire.run),
 )

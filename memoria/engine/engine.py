@@ -14,6 +14,7 @@ from memoria.embedding.port import Embedder
 from memoria.encode import Encoder, embed_prepared
 from memoria.engine.learning import Learning
 from memoria.engine.transactions import Clock, Transactions, utc_now
+from memoria.engine.upkeep import Upkeep
 from memoria.errors import InvalidInputError
 from memoria.identifiers import IdMaker
 from memoria.ingest import Ingest, prepare_batch
@@ -84,6 +85,7 @@ class Engine:
         self._transactions = Transactions(database, clock)
         self._learner = RecallLearner(database)
         self.learning = Learning(database, embedder, clock, self._ids, self._transactions, self._learner)
+        self.upkeep = Upkeep(database, self._transactions, self._ids, embedder.name, clock)
 
     @classmethod
     async def open(
@@ -353,7 +355,7 @@ class Engine:
         return await self._transactions.retry(lambda: self._transactions.write_once(principal, once, work))
 
     def _encoder(self, connection: Connection, principal: Principal, now: datetime) -> Encoder:
-        return Encoder(connection, principal.org_id, self._ids, now, self._embedder.name)
+        return Encoder(connection, principal.org_id, self._ids, now, self._embedder.name, principal.key_id)
 
     async def _encode_once(
         self, principal: Principal, batch: Ingest, once: Once | None, now: datetime

@@ -135,6 +135,18 @@ $$;
 
 ALTER FUNCTION public.find_organizations_to_serve(known_kinds text[], at timestamp with time zone, silent_since timestamp with time zone, most_priority integer, passed_over uuid[], wanted integer) OWNER TO memoria_lookup;
 
+CREATE FUNCTION public.find_organizations_with_expired_memories(expired_by timestamp with time zone, wanted integer) RETURNS TABLE(org_id uuid)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+    select distinct m.org_id
+    from memories m
+    where m.expires_at <= expired_by and not m.pinned and m.part_of is null
+    limit wanted
+$$;
+
+ALTER FUNCTION public.find_organizations_with_expired_memories(expired_by timestamp with time zone, wanted integer) OWNER TO memoria_lookup;
+
 CREATE FUNCTION public.find_outlived_answers(older_than timestamp with time zone, wanted integer) RETURNS TABLE(org_id uuid)
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'public', 'pg_temp'
@@ -547,6 +559,7 @@ CREATE TABLE public.memories (
     duplicate_hash bytea NOT NULL,
     terms integer[] DEFAULT '{}'::integer[] NOT NULL,
     term_count integer DEFAULT 0 NOT NULL,
+    tier_since timestamp with time zone,
     CONSTRAINT memories_source_check CHECK ((source = ANY (ARRAY['agent'::text, 'human'::text, 'crawl'::text, 'system'::text]))),
     CONSTRAINT memories_state_check CHECK ((state = ANY (ARRAY['active'::text, 'quarantined'::text, 'archived'::text, 'superseded'::text]))),
     CONSTRAINT memories_tier_check CHECK ((tier = ANY (ARRAY['Buffer'::text, 'Episodic'::text, 'Semantic'::text, 'Core'::text]))),
@@ -564,6 +577,8 @@ COMMENT ON COLUMN public.memories.duplicate_hash IS 'SHA-256 over the normalised
 
 COMMENT ON COLUMN public.memories.terms IS 'the memory''s keys in postings, so that its postings can be found again';
 
+COMMENT ON COLUMN public.memories.tier_since IS 'when it moved into its tier; null for the tier that it started in';
+
 CREATE TABLE public.memory_events (
     org_id uuid NOT NULL,
     memory_id bigint NOT NULL,
@@ -580,6 +595,26 @@ ALTER TABLE ONLY public.memory_events FORCE ROW LEVEL SECURITY;
 ALTER TABLE public.memory_events OWNER TO memoria_owner;
 
 COMMENT ON TABLE public.memory_events IS 'a memory''s history: what each version held before it was edited, and its moves between tiers and states';
+
+CREATE TABLE public.namespace_policies (
+    org_id uuid NOT NULL,
+    namespace_id bigint NOT NULL,
+    enabled boolean NOT NULL,
+    half_life_days double precision[] NOT NULL,
+    prune_threshold double precision NOT NULL,
+    max_memories bigint,
+    delete_archived_after_days integer,
+    updated_at timestamp with time zone NOT NULL,
+    CONSTRAINT namespace_policies_half_life_check CHECK ((cardinality(half_life_days) = 4))
+);
+
+ALTER TABLE ONLY public.namespace_policies FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE public.namespace_policies OWNER TO memoria_owner;
+
+COMMENT ON TABLE public.namespace_policies IS 'retention policies that were set; a namespace without one has the defaults of the engine';
+
+COMMENT ON COLUMN public.namespace_policies.half_life_days IS 'of the tiers Buffer, Episodic, Semantic and Core, in this order';
 
 CREATE TABLE public.namespaces (
     org_id uuid NOT NULL,
@@ -785,6 +820,9 @@ ALTER TABLE ONLY public.memories
 ALTER TABLE ONLY public.memory_events
     ADD CONSTRAINT memory_events_pkey PRIMARY KEY (org_id, memory_id, event_number);
 
+ALTER TABLE ONLY public.namespace_policies
+    ADD CONSTRAINT namespace_policies_pkey PRIMARY KEY (org_id, namespace_id);
+
 ALTER TABLE ONLY public.namespaces
     ADD CONSTRAINT namespaces_name_key UNIQUE (org_id, name);
 
@@ -899,6 +937,8 @@ CREATE INDEX jobs_unfinished_idx ON public.jobs USING btree (org_id) WHERE (stat
 CREATE UNIQUE INDEX jobs_waiting_key ON public.jobs USING btree (org_id, kind, namespace_id, key) NULLS NOT DISTINCT WHERE ((state = 'queued'::text) AND (attempt = 0));
 
 CREATE INDEX memories_context_idx ON public.memories USING gin (context jsonb_path_ops);
+
+CREATE INDEX memories_expiry_idx ON public.memories USING btree (expires_at) WHERE (expires_at IS NOT NULL);
 
 CREATE INDEX memories_hidden_idx ON public.memories USING btree (org_id, namespace_id, memory_id) WHERE ((state = ANY (ARRAY['archived'::text, 'quarantined'::text])) OR (expires_at IS NOT NULL));
 
@@ -1046,6 +1086,9 @@ ALTER TABLE ONLY public.memories
 ALTER TABLE ONLY public.memory_events
     ADD CONSTRAINT memory_events_memory_fkey FOREIGN KEY (org_id, memory_id) REFERENCES public.memories(org_id, memory_id) ON DELETE CASCADE;
 
+ALTER TABLE ONLY public.namespace_policies
+    ADD CONSTRAINT namespace_policies_namespace_fkey FOREIGN KEY (org_id, namespace_id) REFERENCES public.namespaces(org_id, namespace_id) ON DELETE CASCADE;
+
 ALTER TABLE ONLY public.namespaces
     ADD CONSTRAINT namespaces_organization_fkey FOREIGN KEY (org_id) REFERENCES public.organizations(org_id) ON DELETE CASCADE;
 
@@ -1092,11 +1135,17 @@ CREATE POLICY jobs_tenant ON public.jobs USING ((org_id = ( SELECT (NULLIF(curre
 
 ALTER TABLE public.memories ENABLE ROW LEVEL SECURITY;
 
+CREATE POLICY memories_lookup ON public.memories FOR SELECT TO memoria_lookup USING (true);
+
 CREATE POLICY memories_tenant ON public.memories USING ((org_id = ( SELECT (NULLIF(current_setting('app.org_id'::text, true), ''::text))::uuid AS "nullif"))) WITH CHECK ((org_id = ( SELECT (NULLIF(current_setting('app.org_id'::text, true), ''::text))::uuid AS "nullif")));
 
 ALTER TABLE public.memory_events ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY memory_events_tenant ON public.memory_events USING ((org_id = ( SELECT (NULLIF(current_setting('app.org_id'::text, true), ''::text))::uuid AS "nullif"))) WITH CHECK ((org_id = ( SELECT (NULLIF(current_setting('app.org_id'::text, true), ''::text))::uuid AS "nullif")));
+
+ALTER TABLE public.namespace_policies ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY namespace_policies_tenant ON public.namespace_policies USING ((org_id = ( SELECT (NULLIF(current_setting('app.org_id'::text, true), ''::text))::uuid AS "nullif"))) WITH CHECK ((org_id = ( SELECT (NULLIF(current_setting('app.org_id'::text, true), ''::text))::uuid AS "nullif")));
 
 ALTER TABLE public.namespaces ENABLE ROW LEVEL SECURITY;
 
@@ -1144,6 +1193,9 @@ GRANT ALL ON FUNCTION public.find_organizations_to_schedule(wanted_kind text, pe
 REVOKE ALL ON FUNCTION public.find_organizations_to_serve(known_kinds text[], at timestamp with time zone, silent_since timestamp with time zone, most_priority integer, passed_over uuid[], wanted integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.find_organizations_to_serve(known_kinds text[], at timestamp with time zone, silent_since timestamp with time zone, most_priority integer, passed_over uuid[], wanted integer) TO memoria_app;
 
+REVOKE ALL ON FUNCTION public.find_organizations_with_expired_memories(expired_by timestamp with time zone, wanted integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.find_organizations_with_expired_memories(expired_by timestamp with time zone, wanted integer) TO memoria_app;
+
 REVOKE ALL ON FUNCTION public.find_outlived_answers(older_than timestamp with time zone, wanted integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.find_outlived_answers(older_than timestamp with time zone, wanted integer) TO memoria_app;
 
@@ -1177,7 +1229,17 @@ GRANT SELECT ON TABLE public.jobs TO memoria_lookup;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.memories TO memoria_app;
 
+GRANT SELECT(org_id) ON TABLE public.memories TO memoria_lookup;
+
+GRANT SELECT(pinned) ON TABLE public.memories TO memoria_lookup;
+
+GRANT SELECT(part_of) ON TABLE public.memories TO memoria_lookup;
+
+GRANT SELECT(expires_at) ON TABLE public.memories TO memoria_lookup;
+
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.memory_events TO memoria_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.namespace_policies TO memoria_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.namespaces TO memoria_app;
 GRANT SELECT ON TABLE public.namespaces TO memoria_lookup;

@@ -39,6 +39,7 @@ BEFORE_THE_TENANT = frozenset(
         "find_jobs_of_all",
         "count_jobs_of_all",
         "find_outlived_recalls",
+        "find_organizations_with_expired_memories",
         "migrate",
         "missing_migrations",
         "_apply",

@@ -22,6 +22,7 @@ LOOKUPS = dict.fromkeys(
         "find_jobs_of_all",
         "count_jobs_of_all",
         "find_outlived_recalls",
+        "find_organizations_with_expired_memories",
     ),
     "memoria_lookup",
 )
@@ -34,6 +35,7 @@ INDEXES_ACROSS_TENANTS = {
     "jobs_finished_idx",
     "jobs_dead_idx",
     "recalls_outlived_idx",
+    "memories_expiry_idx",
 }
 
 TENANT_TABLES = """

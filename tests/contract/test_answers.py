@@ -113,3 +113,9 @@ async def test_answers_of_batches_keep_their_fields(alice: Person) -> None:
 async def test_refusals_keep_their_fields(alice: Person) -> None:
     assert_golden("not_found", (await alice.client.get("/v1/memories/mem_0000000000000")).json())
     assert_golden("invalid", (await alice.client.post("/v1/memories", json={"content": 1, "x": 2})).json())
+
+
+async def test_answers_about_retention_keep_their_fields(alice: Person) -> None:
+    policy = {"half_life_days": {"Buffer": 14}, "max_memories": 1000}
+    assert_golden("policy", (await alice.client.put("/v1/namespaces/golden/policy", json=policy)).json())
+    assert_golden("prune", (await alice.client.post("/v1/memories/prune", json={"namespace": "golden"})).json())

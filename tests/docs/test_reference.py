@@ -50,7 +50,7 @@ def test_every_open_path_is_named() -> None:
 def test_every_section_has_an_example_of_its_own_call() -> None:
     for operation in OPERATIONS:
         section = REST.split(f"`{operation.method} {operation.path}`", 1)[1].split("\n#", 1)[0]
-        path = operation.path.replace("{id}", "$ID")
+        path = operation.path.replace("{id}", "$ID").replace("{name}", "code%2Fshop")
         call = re.search(rf"\$MEMORIA_URL{re.escape(path)}(?![\w/])", section)
         assert call is not None, operation.path
         if operation.method != "GET":
@@ -151,6 +151,22 @@ def test_tiers_are_those_of_the_code() -> None:
         tier = Tier(names(row[0])[0])
         assert row[1] == f"{TIER_HALF_LIFE_DAYS[tier]:g} days"
         assert (float(row[3]), float(row[4])) == (FACTUAL_TIER_BOOST.get(tier, 1.0), TIER_BOOST.get(tier, 1.0))
+
+
+def test_what_moves_a_memory_is_that_of_the_code() -> None:
+    told = {Tier(names(row[0])[0]): (row[1], row[2]) for row in rows(CONCEPTS, "## Forgetting")}
+    assert list(told) == list(Tier)
+    for tier in tuple(Tier)[:-1]:
+        up = f"salience ≥ {vocabulary.RISE_SALIENCE[tier]:g} "
+        assert told[tier][0].startswith(up)
+        assert f"{vocabulary.RISE_ACCESSES[tier]} recalls" in told[tier][0]
+        assert (f"utility ≥ {vocabulary.RISE_UTILITY[tier]:g}" in told[tier][0]) == (vocabulary.RISE_UTILITY[tier] > 0)
+    for tier, days in vocabulary.FALL_IDLE_DAYS.items():
+        below = f"salience < {vocabulary.FALL_SALIENCE[tier]:g}"
+        assert told[tier][1].startswith(f"more than {days:g} days idle and {below}")
+    assert told[Tier.BUFFER][1].startswith(f"retention < {vocabulary.PRUNE_THRESHOLD:g}")
+    assert f"confidence from {vocabulary.EXEMPT_CONFIDENCE:g}" in CONCEPTS
+    assert f"{vocabulary.EXPIRED_GRACE_DAYS} days" in CONCEPTS
 
 
 def test_types_are_those_of_the_code() -> None:

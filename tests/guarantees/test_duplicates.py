@@ -115,11 +115,12 @@ async def test_a_document_sent_again_after_it_expired_is_recalled(tenant: Tenant
     assert await broken_invariants(tenant) == {}
 
 
-async def test_an_archived_equal_stays_archived(tenant: Tenant) -> None:
+async def test_an_archived_equal_comes_back(tenant: Tenant) -> None:
     memory = await tenant.encode("Old habit")
     await tenant.engine.archive(tenant.principal, memory.id)
     again = await tenant.encode("Old habit")
-    assert (again.id, again.state) == (memory.id, MemoryState.ARCHIVED)
+    assert (again.id, again.state) == (memory.id, MemoryState.ACTIVE)
+    assert await tenant.recalled("Old habit") == [memory.id]
 
 
 async def test_a_duplicate_deleted_meanwhile_is_stored_anew(tenant: Tenant) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import quote
 
 import httpx
 import pytest
@@ -36,6 +37,7 @@ ATTEMPTS: dict[str, Attempt] = {
     "recall_batch": Attempt(lambda _, namespace: {"queries": [{"query": SECRET, "namespace": namespace}]}),
     "forget_many": Attempt(lambda memory_id, _: {"ids": [memory_id]}),
     "delete_by_context": Attempt(lambda _, namespace: {"key": "team", "value": "red", "namespace": namespace}),
+    "prune_memories": Attempt(lambda _, namespace: {"namespace": namespace, "max_memories": 1}),
     "get_memory": NAMED,
     "update_memory": Attempt(lambda *_: {"content": "overwritten"}),
     "forget_memory": NAMED,
@@ -49,6 +51,8 @@ ATTEMPTS: dict[str, Attempt] = {
     "unlink_memories": Attempt(params=lambda _: {"source_id": NOWHERE, "target_id": ELSEWHERE, "type": "Causal"}),
     "chunk_text": Attempt(lambda *_: {"content": "anything"}),
     "list_namespaces": NAMED,
+    "read_policy": NAMED,
+    "set_policy": Attempt(lambda *_: {"max_memories": 1, "delete_archived_after_days": 1}),
     "read_stats": Attempt(params=lambda namespace: {"namespace": namespace}),
 }
 NAMES = [operation.name for operation in OPERATIONS]
@@ -70,7 +74,7 @@ async def attempt(person: Person, name: str, memory_id: str, namespace: str) -> 
     tried = ATTEMPTS[name]
     return await person.client.request(
         operation.method,
-        operation.path.replace("{id}", memory_id),
+        operation.path.replace("{id}", memory_id).replace("{name}", quote(namespace, safe="")),
         json=tried.json(memory_id, namespace) if tried.json else None,
         params=tried.params(namespace) if tried.params else None,
     )

@@ -6,9 +6,9 @@ import pytest
 
 from memoria import maintenance
 from memoria.records import NewMemory
-from memoria.vocabulary import IDEMPOTENCY_HOURS, RECALL_KEPT_DAYS
+from memoria.vocabulary import EXPIRED_GRACE_DAYS, IDEMPOTENCY_HOURS, RECALL_KEPT_DAYS
 from tests.tenants import MakeTenant, Tenant, once
-from workers.tasks import index_vectors, purge_answers, purge_recalls
+from workers.tasks import expire, index_vectors, purge_answers, purge_recalls
 
 pytestmark = pytest.mark.anyio
 
@@ -65,3 +65,18 @@ async def test_recalls_are_kept_while_feedback_may_refer_to_them_and_then_delete
     tenant.clock.advance(days=2)
     await run_until_done(purge_recalls, tenant)
     assert [row["query"] for row in await tenant.fetch("select query from recalls")] == ["deploy window"]
+
+
+CONTENTS = "select content from memories order by memory_id"
+
+
+async def test_what_has_expired_is_deleted_after_its_time_of_grace(tenant: Tenant) -> None:
+    await tenant.encode("Only for a minute", ttl_seconds=60)
+    await tenant.encode("Pinned for a minute", ttl_seconds=60, pinned=True)
+    await tenant.encode("For good")
+    tenant.clock.advance(days=EXPIRED_GRACE_DAYS, seconds=59)
+    await run_until_done(expire, tenant)
+    assert len(await tenant.fetch(CONTENTS)) == 3
+    tenant.clock.advance(seconds=1)
+    await run_until_done(expire, tenant)
+    assert [row["content"] for row in await tenant.fetch(CONTENTS)] == ["Pinned for a minute", "For good"]

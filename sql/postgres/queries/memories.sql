@@ -171,7 +171,8 @@ set content = :content, type = :type, tier = :tier, salience = :salience, confid
     tags = :tags, category = :category, source = :source, url = :url, site = :site, related_urls = :related_urls,
     project = :project, context = :context, metadata = :metadata, pinned = :pinned, session = :session,
     occurred_at = :occurred_at, expires_at = :expires_at, updated_at = :now, version = :version,
-    content_hash = :content_hash, duplicate_hash = :duplicate_hash, terms = :terms, term_count = :term_count
+    content_hash = :content_hash, duplicate_hash = :duplicate_hash, terms = :terms, term_count = :term_count,
+    last_accessed_at = greatest(last_accessed_at, :now)
 where org_id = :org_id and memory_id = :memory_id;
 
 -- name: set_memory_state

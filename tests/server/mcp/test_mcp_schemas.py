@@ -12,6 +12,7 @@ from server.tools.memories import ListArguments
 from server.wire.filters import FiltersBody, NamespaceQuery
 from server.wire.learning import EdgeBody, FeedbackBody
 from server.wire.requests import ContextBody, DeleteByContextBody, EncodeBody, LooseBatchBody, PatchBody, RecallBody
+from server.wire.retention import PruneBody
 
 TOKEN_LIMIT = 250
 # Measured on these definitions with o200k_base and cl100k_base: 4.1 to 4.8 characters a token.
@@ -28,6 +29,7 @@ MODELS = {
     "link_memories": set(EdgeBody.model_fields),
     "batch_encode": set(LooseBatchBody.model_fields),
     "delete_by_context": set(DeleteByContextBody.model_fields),
+    "prune_memories": set(PruneBody.model_fields) - {"enabled"},
     "health": set(),
     "stats": set(NamespaceQuery.model_fields),
 }
@@ -72,7 +74,7 @@ def test_what_deletes_or_changes_says_so() -> None:
         for name, definition in TOOLS.items()
         if definition.tool.annotations and definition.tool.annotations.destructive_hint
     }
-    assert destructive == {"update_memory", "forget_memory", "delete_by_context"}
+    assert destructive == {"update_memory", "forget_memory", "delete_by_context", "prune_memories"}
 
 
 def test_the_order_of_the_list_is_fixed() -> None:

@@ -69,6 +69,16 @@ async def test_a_forgotten_memory_is_gone(as_alice: Caller) -> None:
     assert refused.value.body["code"] == "NOT_FOUND"
 
 
+async def test_a_prune_archives_what_is_over_the_limit(as_alice: Caller) -> None:
+    for number in range(3):
+        await as_alice.call("encode_memory", {"content": f"Fact number {number} about deployment."})
+    foreseen = await as_alice.call("prune_memories", {"max_memories": 2, "dry_run": True})
+    done = await as_alice.call("prune_memories", {"max_memories": 2})
+    assert (foreseen["archived"], foreseen["remaining"], foreseen["dry_run"]) == (1, 2, True)
+    assert (done["archived"], done["deleted"], done["remaining"]) == (1, 0, 2)
+    assert done["migrated"] == {"up": 0, "down": 0}
+
+
 async def test_a_list_is_paged_to_its_end(as_alice: Caller) -> None:
     texts = [f"Fact number {number} about deployment." for number in range(5)]
     batch = await as_alice.call("batch_encode", {"memories": [{"content": text} for text in texts]})
@@ -184,6 +194,7 @@ ATTEMPTS: dict[str, dict[str, Any]] = WRITES | {
     "recall_memories": {"query": "Fridays"},
     "build_context": {"query": "Fridays"},
     "list_memories": {},
+    "prune_memories": {"max_memories": 1, "prune_threshold": 0.99},
     "health": {},
     "stats": {},
 }
