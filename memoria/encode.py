@@ -9,6 +9,7 @@ from uuid import UUID
 import numpy as np
 
 from memoria import archive, edges, embeddings, memories, namespaces, postings
+from memoria.causes import Told, find_causes, states_cause
 from memoria.chunking import chunk_text
 from memoria.database import Connection
 from memoria.edges import NewEdge
@@ -29,6 +30,7 @@ from memoria.vocabulary import (
     CHUNK_TOKENS,
     SEMANTIC_EDGE_COSINE,
     SEMANTIC_EDGE_LIMIT,
+    STATED_CAUSE_WEIGHT,
     TEMPORAL_EDGE_MINUTES,
     EdgeType,
 )
@@ -237,13 +239,14 @@ class Encoder:
         ]
         documents_of = _documents_of(fresh, ids, document_id)
         in_time = await self._link_in_time(namespace, [] if document_id is not None else fresh, ids)
+        causal = await self._link_causes(fresh, ids, in_time)
         rows = _in_step(rows, documents_of)
         if await memories.insert_memories(self.connection, self.org_id, namespace.id, rows, self.now) < len(rows):
             raise MovedError("an equal memory arrived meanwhile")
         await self._insert_traces(namespace, everything, ids, vectors)
         new_edges = [edge for key, pairs in nearest.items() for edge in semantic_edges(ids[key], pairs)]
         new_edges += [NewEdge(part, document, EdgeType.PART_OF, 1.0) for part, document in documents_of.items()]
-        await edges.insert_edges(self.connection, self.org_id, namespace.id, new_edges + in_time, self.now)
+        await edges.insert_edges(self.connection, self.org_id, namespace.id, new_edges + in_time + causal, self.now)
         await namespaces.grow_namespace(
             self.connection,
             self.org_id,
@@ -320,6 +323,27 @@ class Encoder:
         return [
             NewEdge(earlier, later, EdgeType.TEMPORAL, 1.0)
             for earlier, later in link_in_time(moments, stored, TEMPORAL_EDGE_MINUTES)
+        ]
+
+    async def _link_causes(
+        self, items: Sequence[Prepared], ids: Mapping[bytes, int], in_time: Sequence[NewEdge]
+    ) -> list[NewEdge]:
+        """Find the causes that new memories state, among themselves and just before them."""
+        before = {edge.target_id: edge.source_id for edge in in_time}
+        own = {ids[item.fields.duplicate_hash]: item for item in items}
+        told = [
+            Told(
+                memory_id, item.fields.content, frozenset(item.frequencies), item.fields.session, before.get(memory_id)
+            )
+            for memory_id, item in own.items()
+        ]
+        stating = [each for each in told if states_cause(each.text)]
+        if not stating:
+            return []
+        around = [each.before for each in stating if each.before is not None and each.before not in own]
+        stored = await memories.read_terms(self.connection, self.org_id, around) if around else {}
+        return [
+            NewEdge(cause, effect, EdgeType.CAUSAL, STATED_CAUSE_WEIGHT) for cause, effect in find_causes(told, stored)
         ]
 
 

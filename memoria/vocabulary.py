@@ -140,6 +140,7 @@ SALIENCE_NUDGE = 0.1  # how much the quieter signals lift the loudest
 FIRST_TIER_SALIENCE = 0.5  # from here on a memory starts one tier higher
 SEMANTIC_EDGE_COSINE = 0.60  # a neighbour nearer than this gets a Semantic edge
 SEMANTIC_EDGE_LIMIT = 5  # ... and at most so many
+STATED_CAUSE_WEIGHT = 0.8  # of the Causal edge where a text states its cause
 TEMPORAL_EDGE_MINUTES = 30  # without a session, the previous memory within so long
 CONTEXT_TOKENS = 4096  # default budget of a context
 CHUNK_TOKENS = 400  # default size of a chunk

@@ -19,6 +19,12 @@ LOOKUPS = {
     "find_unindexed_namespaces",
     "find_outlived_answers",
     "find_outlived_recalls",
+    "find_organizations_to_serve",
+    "find_namespaces_to_schedule",
+    "find_organizations_to_schedule",
+    "find_outlived_jobs",
+    "find_jobs_of_all",
+    "count_jobs_of_all",
 }
 # Tables that hold nothing of any tenant.
 SHARED_TABLES = {"schema_migrations"}
