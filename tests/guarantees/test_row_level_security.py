@@ -7,25 +7,12 @@ import pytest
 
 from memoria.migrations import load_migrations, migrate
 from server.embedded import EmbeddedServers
+from tests.architecture.test_tenancy import LOOKUPS
 from tests.conftest import create_database
 from tests.people import Person
 
 pytestmark = pytest.mark.anyio
 
-# What may be read before the tenant is known, and nothing else.
-LOOKUPS = {
-    "find_api_key",
-    "find_organization",
-    "find_unindexed_namespaces",
-    "find_outlived_answers",
-    "find_outlived_recalls",
-    "find_organizations_to_serve",
-    "find_namespaces_to_schedule",
-    "find_organizations_to_schedule",
-    "find_outlived_jobs",
-    "find_jobs_of_all",
-    "count_jobs_of_all",
-}
 # Tables that hold nothing of any tenant.
 SHARED_TABLES = {"schema_migrations"}
 
@@ -127,7 +114,7 @@ async def test_only_the_named_functions_read_before_the_tenant_is_known(owner_ur
             "select proname, proconfig, proowner::regrole::text as owner from pg_proc"
             " where prosecdef and pronamespace = 'public'::regnamespace"
         )
-        assert {row["proname"] for row in rows} == LOOKUPS
+        assert {row["proname"] for row in rows} == set(LOOKUPS)
         for row in rows:
             assert row["owner"] == "memoria_lookup"
             assert row["proconfig"] == ["search_path=pg_catalog, public, pg_temp"]
