@@ -199,15 +199,15 @@ async def list_jobs(
     org_id: UUID,
     principal: Principal,
     *,
-    state: JobState | None,
+    states: Sequence[JobState],
     before: int | None,
     limit: int,
 ) -> tuple[list[Job], int]:
-    """Read jobs that the principal may see, newest first, and how many there are in all."""
+    """Read jobs that the principal may see, newest first, and how many there are; no states means all of them."""
     patterns = principal.namespace_patterns
     bounds = {
         "org_id": org_id,
-        "state": state,
+        "states": list(states),
         "exact_names": [pattern for pattern in patterns if not pattern.endswith("*")],
         "prefixes": [pattern[:-1] for pattern in patterns if pattern.endswith("*")],
     }
@@ -245,6 +245,11 @@ async def retry_dead(connection: Connection, org_id: UUID, job_id: int, now: dat
         return await connection.execute("retry_dead_job", org_id=org_id, job_id=job_id, now=now) == 1
     except asyncpg.UniqueViolationError as error:
         raise ConflictError("Another job of this kind and namespace is under way.") from error
+
+
+async def cancel(connection: Connection, org_id: UUID, job_id: int, now: datetime) -> bool:
+    """Cancel a job that has not ended; a worker that runs it stops at its next heartbeat and writes nothing more."""
+    return await connection.execute("cancel_job", org_id=org_id, job_id=job_id, now=now) == 1
 
 
 async def delete_namespace_jobs(connection: Connection, org_id: UUID, namespace_id: int) -> int:

@@ -1,4 +1,4 @@
-"""The operator's commands: create accounts, create, list and revoke keys."""
+"""The operator's commands: create accounts, create, list and revoke keys, see and retry jobs."""
 
 import argparse
 import asyncio
@@ -16,6 +16,7 @@ from memoria.errors import MemoriaError
 from memoria.namespaces import resolve_namespace
 from memoria.records import Principal
 from memoria.vocabulary import Scope
+from server import admin_jobs
 from server.settings import Settings
 
 BURST_SECONDS = 5  # a key may save up so many seconds of its rate
@@ -42,7 +43,7 @@ def make_parser() -> argparse.ArgumentParser:
     """Describe the commands and their arguments."""
     parser = argparse.ArgumentParser(
         prog="python -m server admin",
-        description="Create accounts and keys. Answers are NAME=value lines; a key is shown here once and never again.",
+        description="Create accounts and keys, see and retry jobs. A key is shown here once and never again.",
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="command")
 
@@ -77,6 +78,8 @@ def make_parser() -> argparse.ArgumentParser:
     revoke = commands.add_parser("revoke-key", help="end a key: its next request is refused")
     revoke.add_argument("--email", required=True, help="address of an account of the organization")
     revoke.add_argument("--key-id", required=True, type=_key_id, help="MEMORIA_KEY_ID of the key")
+
+    admin_jobs.add_job_commands(commands)
     return parser
 
 
@@ -151,6 +154,7 @@ COMMANDS = {
     "create-key": _create_key,
     "list-keys": _list_keys,
     "revoke-key": _revoke_key,
+    **admin_jobs.COMMANDS,
 }
 
 

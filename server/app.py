@@ -16,6 +16,7 @@ from accounts.embedders import open_embedder
 from accounts.environment import SettingsError
 from accounts.key_uses import KeyUses
 from accounts.logs import configure_logging
+from accounts.metrics import serve_metrics
 from memoria.embedding import Embedder
 from memoria.engine import Engine
 from memoria.errors import NotFoundError
@@ -23,7 +24,7 @@ from server.edge import Edge
 from server.limits import RateLimiter
 from server.mcp_endpoint import McpEndpoint
 from server.mcp_server import make_mcp_server
-from server.metrics import Metrics, serve_metrics
+from server.metrics import Metrics
 from server.openapi import describe_api
 from server.operations import make_routes
 from server.public import public_routes

@@ -43,7 +43,9 @@ def local_servers(settings: Settings, *, join: bool = False) -> Iterator[Setting
 @contextmanager
 def local_worker(settings: Settings) -> Iterator[None]:
     """Run a worker beside a local server, in a process of its own; it ends with this one, however that ends."""
-    environ = os.environ | {
+    environ = dict(os.environ)
+    environ.pop("MEMORIA_METRICS_PORT", None)  # the server's own
+    environ |= {
         "DATABASE_URL": settings.database_url or "",
         "MEMORIA_HOME": str(settings.home),
         "MEMORIA_LOG_LEVEL": settings.log_level,

@@ -2,11 +2,13 @@
 
 import os
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
-from prometheus_client import CollectorRegistry, Counter, Histogram, start_http_server
+from prometheus_client import CollectorRegistry, Counter, Histogram
 from prometheus_client.multiprocess import MultiProcessCollector
+
+from accounts.metrics import serve_metrics
 
 MULTIPROCESS_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
@@ -35,18 +37,6 @@ class Metrics:
         """Count a request. `route` is a template of the route table, never a path that was sent."""
         self._requests.labels(method, route, str(status)).inc()
         self._seconds.labels(method, route).observe(seconds)
-
-
-def serve_metrics(registry: CollectorRegistry, host: str, port: int) -> Callable[[], None]:
-    """Serve a registry from a thread; return what stops it."""
-    server, thread = start_http_server(port, addr=host, registry=registry)
-
-    def stop() -> None:
-        server.shutdown()
-        server.server_close()
-        thread.join()
-
-    return stop
 
 
 @contextmanager

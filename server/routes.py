@@ -1,8 +1,10 @@
 """List every operation of the REST surface: the whole table on one screen."""
 
-from server.api import batch, introspection, learning, memories, retention
+from memoria.identifiers import IdKind
+from server.api import batch, introspection, jobs, learning, memories, retention
 from server.operations import Operation
 from server.wire import filters, requests
+from server.wire import jobs as work
 from server.wire import learning as lessons
 from server.wire import responses as out
 from server.wire import retention as kept
@@ -64,6 +66,10 @@ OPERATIONS: tuple[Operation, ...] = (
               {200: kept.PolicyOut}),
     Operation("PUT", POLICY, retention.set_policy, "Set a retention policy",
               {200: kept.PolicyOut}, kept.PolicyBody),
+    Operation("GET", "/v1/jobs", jobs.list_jobs, "List background jobs",
+              {200: work.JobPageOut}, query=work.JobsQuery),
+    Operation("GET", "/v1/jobs/{id}", jobs.get_job, "Read a background job",
+              {200: work.JobOut}, id_kind=IdKind.JOB),
     Operation("GET", "/v1/stats", introspection.read_stats, "Count what a namespace holds",
               {200: out.StatsOut}, query=filters.NamespaceQuery),
 )

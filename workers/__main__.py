@@ -2,6 +2,7 @@
 
 import argparse
 import asyncio
+import contextlib
 import os
 import signal
 import sys
@@ -11,11 +12,13 @@ import structlog
 
 from accounts.environment import SettingsError
 from accounts.logs import configure_logging
+from accounts.metrics import serve_metrics
 from memoria.database import Database
 from memoria.errors import UnavailableError
 from workers.clock import utc_now
 from workers.embedder import LazyEmbedder
 from workers.kinds import Kind
+from workers.metrics import JobMetrics
 from workers.planning import plan_task
 from workers.registry import KINDS, TASKS
 from workers.runner import Pace, Runner
@@ -23,6 +26,7 @@ from workers.schedule import AWAY_SECONDS, Task, run_tasks
 from workers.settings import Settings, describe_settings, read_settings
 
 CONNECTIONS_PER_JOB = 2  # its own, and that of its heartbeat
+CONNECTIONS_OF_TASKS = 3  # shared by the rounds of upkeep and by claims
 NICENESS = 10  # requests come first
 
 _DESCRIPTION = """\
@@ -67,21 +71,26 @@ async def _work(settings: Settings, kinds: Sequence[Kind], tasks: Sequence[Task]
     loop = asyncio.get_running_loop()
     for name in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(name, stop.set)
-    database = await _open_database(settings, len(tasks) + CONNECTIONS_PER_JOB * settings.slots + 1, stop)
+    database = await _open_database(settings, CONNECTIONS_PER_JOB * settings.slots + CONNECTIONS_OF_TASKS, stop)
     if database is None:
         return
-    embedder = LazyEmbedder(settings.embedder, settings.home)
-    runner = Runner(database, kinds, utc_now, embedder.get, slots=settings.slots, pace=pace)
-    structlog.get_logger().info(
-        "worker_started", tasks=[task.name for task in tasks], kinds=[kind.name for kind in kinds], slots=settings.slots
-    )
-    try:
+    async with contextlib.AsyncExitStack() as stack:
+        stack.push_async_callback(database.close)
+        embedder, metrics = LazyEmbedder(settings.embedder, settings.home), JobMetrics()
+        stack.push_async_callback(embedder.close)
+        if settings.metrics_port is not None:
+            tasks = [*tasks, metrics.count_task()]
+            stack.callback(serve_metrics(metrics.registry, settings.host, settings.metrics_port))
+        runner = Runner(database, kinds, utc_now, embedder.get, slots=settings.slots, pace=pace, note=metrics.note)
+        structlog.get_logger().info(
+            "worker_started",
+            tasks=[task.name for task in tasks],
+            kinds=[kind.name for kind in kinds],
+            slots=settings.slots,
+        )
         async with asyncio.TaskGroup() as group:
             group.create_task(run_tasks(tasks, database, stop))
             group.create_task(runner.run(stop))
-    finally:
-        await embedder.close()
-        await database.close()
     structlog.get_logger().info("worker_stopped")
 
 

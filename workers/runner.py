@@ -5,7 +5,7 @@ import os
 import random
 import socket
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ from memoria.vocabulary import HEARTBEAT_SECONDS, MAX_RETRY_SECONDS, RETRY_SECON
 from workers.kinds import Kind
 from workers.running import JobLostError, JobStoppedError, RunningJob
 
-CANDIDATES = 8  # organizations that a claim tries in turn, since others claim too
+CANDIDATES = 64  # organizations whose turns are looked up at once
 HOPELESS = (InvalidInputError, NotFoundError, ForbiddenError)  # trying again changes nothing
 WORKER_LOST = JobFailure("WORKER_LOST", "The workers that ran this job ended without a word.")
 UNEXPECTED = JobFailure("INTERNAL", "The job failed unexpectedly.")
@@ -53,6 +53,7 @@ class Pace:
     silence: float = SILENCE_SECONDS
     away: float = 5.0
     drain: float = 8.0
+    retry: float = RETRY_SECONDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +66,17 @@ class Ended:
     error: str | None
 
 
-def retry_pause(failures: int, chance: float) -> timedelta:
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """Hold the organizations whose turn comes next, for as long as that may be believed."""
+
+    organizations: deque[UUID]
+    fresh_until: float
+
+
+def retry_pause(failures: int, chance: float, first: float = RETRY_SECONDS) -> timedelta:
     """Return how long to wait after the n-th failure: doubling, bounded, spread by `chance` (0-1) over a fifth."""
-    pause = min(RETRY_SECONDS * 2.0 ** (failures - 1), MAX_RETRY_SECONDS)
+    pause = min(first * 2.0 ** (failures - 1), MAX_RETRY_SECONDS)
     return timedelta(seconds=pause * (0.9 + 0.2 * chance))
 
 
@@ -98,11 +107,12 @@ class Runner:
         self._name = f"{socket.gethostname()}:{os.getpid()}"
         self._running: dict[asyncio.Task[None], RunningJob] = {}
         self._claims = 0
+        self._queues = {priority: Queue(deque(), 0.0) for priority in JobPriority}
 
     async def run(self, stop: asyncio.Event) -> None:
         """Claim and run until `stop` is set; then let what runs come to an end, or give it back."""
         while not stop.is_set():
-            job = await self._claim_safely() if len(self._running) < self._slots else None
+            job = await self._claim_safely(stop) if len(self._running) < self._slots else None
             if job is None:
                 await self._wait(stop)
             else:
@@ -116,15 +126,16 @@ class Runner:
 
     # Claim
 
-    async def _claim_safely(self) -> ClaimedJob | None:
+    async def _claim_safely(self, stop: asyncio.Event) -> ClaimedJob | None:
         try:
             return await self._claim()
         except UnavailableError:
             structlog.get_logger().warning("database_away", task="jobs")
-            await asyncio.sleep(min(self._pace.away, self._pace.poll))
         except Exception as error:
             # The edge of a claim: nothing was begun, and it is tried again.
-            structlog.get_logger().error("claim_failed", error=type(error).__name__)
+            structlog.get_logger().error("claim_failed", **describe_fault(error))
+        with suppress(TimeoutError):
+            await asyncio.wait_for(stop.wait(), self._pace.away)
         return None
 
     async def _claim(self) -> ClaimedJob | None:
@@ -135,14 +146,24 @@ class Runner:
         return await self._claim_in_turn(JobPriority.SCHEDULED)
 
     async def _claim_in_turn(self, most_priority: JobPriority) -> ClaimedJob | None:
+        """Give the next organization its turn. The order is looked up once for many turns: that costs the most."""
         now = self._clock()
         silent_since = now - timedelta(seconds=self._pace.silence)
         turn = Turn(tuple(self._kinds), self._name, now, silent_since, most_priority)
+        if job := await self._claim_from(self._queues[most_priority], turn):
+            return job
         async with self._database.untenanted() as connection:
             candidates = await jobs.find_organizations_to_serve(
                 connection, turn, passed_over=self._busy_organizations(), wanted=CANDIDATES
             )
-        for org_id in candidates:
+        self._queues[most_priority] = Queue(deque(candidates), time.monotonic() + self._pace.poll)
+        return await self._claim_from(self._queues[most_priority], turn)
+
+    async def _claim_from(self, queue: Queue, turn: Turn) -> ClaimedJob | None:
+        while queue.organizations and time.monotonic() < queue.fresh_until:
+            org_id = queue.organizations.popleft()
+            if org_id in self._busy_organizations():
+                continue
             # An equal job may have begun in the same moment: then it is not this one's turn.
             with suppress(asyncpg.UniqueViolationError):
                 async with self._database.tenant(org_id) as connection:
@@ -254,7 +275,7 @@ class Runner:
         failures = job.failures + 1
         if failures >= kind.max_failures:
             return await self._bury(job, failure, failures)
-        again = self._clock() + retry_pause(failures, random.random())  # noqa: S311
+        again = self._clock() + retry_pause(failures, random.random(), self._pace.retry)  # noqa: S311
         written = await self._record(
             job, lambda connection: jobs.fail(connection, job.org_id, job, failure, next_attempt_at=again)
         )

@@ -1,4 +1,4 @@
-"""Read the settings of a worker from the environment: those of the server that concern it, and two of its own."""
+"""Read the settings of a worker from the environment: those of the server that concern it, and one of its own."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ _VARIABLES: Variables = {
     "MEMORIA_HOME": (".memoria", "folder of the assembled embedding model"),
     **EMBEDDER_VARIABLES,
     "MEMORIA_WORKER_JOBS": ("2", "jobs that run at once in this process"),
-    "MEMORIA_WORKER_METRICS_PORT": ("", "port for Prometheus metrics on HOST; unset: none"),
+    "MEMORIA_METRICS_PORT": ("", "port for Prometheus metrics on HOST; unset: none"),
     "HOST": ("127.0.0.1", "address of the metrics"),
     "MEMORIA_LOG_LEVEL": ("info", "debug, info, warning or error"),
 }
@@ -49,7 +49,7 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
         embedder=read_embedder(read),
         slots=read.whole_number("MEMORIA_WORKER_JOBS", 1, MAX_SLOTS),
         host=read.text("HOST"),
-        metrics_port=read.optional_port("MEMORIA_WORKER_METRICS_PORT"),
+        metrics_port=read.optional_port("MEMORIA_METRICS_PORT"),
     )
 
 

@@ -12,6 +12,7 @@ from memoria.context import build_context, context_recall
 from memoria.database import Connection, Database
 from memoria.embedding.port import Embedder
 from memoria.encode import Encoder, embed_prepared
+from memoria.engine.jobs import Jobs
 from memoria.engine.learning import Learning
 from memoria.engine.transactions import Clock, Transactions, utc_now
 from memoria.engine.upkeep import Upkeep
@@ -86,6 +87,7 @@ class Engine:
         self._learner = RecallLearner(database)
         self.learning = Learning(database, embedder, clock, self._ids, self._transactions, self._learner)
         self.upkeep = Upkeep(database, self._transactions, self._ids, embedder.name, clock)
+        self.jobs = Jobs(database)
 
     @classmethod
     async def open(

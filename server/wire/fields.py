@@ -9,7 +9,15 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
-from memoria.vocabulary import CLIENT_EDGE_TYPES, MAX_NAMESPACE_CHARACTERS, MemoryState, MemoryType, Source, Tier
+from memoria.vocabulary import (
+    CLIENT_EDGE_TYPES,
+    MAX_NAMESPACE_CHARACTERS,
+    JobState,
+    MemoryState,
+    MemoryType,
+    Source,
+    Tier,
+)
 
 RFC_3339 = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?(?P<offset>[Zz]|[+-]\d\d:\d\d)?", re.ASCII)
 MAX_TTL_SECONDS = 100 * 366 * 24 * 3600
@@ -189,6 +197,11 @@ States = Annotated[
     list[Annotated[MemoryState, BeforeValidator(_enum(MemoryState, *STATE_NAMES))]],
     BeforeValidator(_parse_several),
     _several({"type": "string", "enum": list(STATE_NAMES)}),
+]
+JobStates = Annotated[
+    list[Annotated[JobState, BeforeValidator(_enum(JobState, *map(pascal, JobState)))]],
+    BeforeValidator(_parse_several),
+    _several({"type": "string", "enum": [pascal(state) for state in JobState]}),
 ]
 
 

@@ -24,6 +24,7 @@ from tests.deploy.files import (
     settings_of_the_server,
     unit_environment,
 )
+from tests.workers.job_rig import filled_job_metrics
 
 BIN = Path(sys.executable).parent
 # What the images and the language read, and our programs do not.
@@ -172,13 +173,16 @@ def test_proxy_passes_on_to_the_servers_and_their_port(compose: dict[str, Any]) 
 
 
 def test_prometheus_scrapes_the_metrics_ports(compose: dict[str, Any]) -> None:
-    (job,) = read_yaml(DEPLOY / "prometheus" / "prometheus.yaml")["scrape_configs"]
+    jobs = read_yaml(DEPLOY / "prometheus" / "prometheus.yaml")["scrape_configs"]
     expected = [
         f"{name}:{service['environment']['MEMORIA_METRICS_PORT']}"
         for name, service in ours(compose).items()
         if "MEMORIA_METRICS_PORT" in service["environment"]
     ]
-    assert job["static_configs"] == [{"targets": expected}]
+    targets = [target for job in jobs for config in job["static_configs"] for target in config["targets"]]
+    assert targets == expected
+    # The alarms about servers name them by this word.
+    assert jobs[0]["job_name"] == "memoria"
 
 
 def test_every_program_that_is_started_exists(compose: dict[str, Any], dockerfile: str, runbook: str) -> None:
@@ -191,7 +195,8 @@ def test_every_program_that_is_started_exists(compose: dict[str, Any], dockerfil
 
 
 @pytest.mark.parametrize(
-    "words", ["server migrate", "server admin create-account", "server admin create-key", "workers"]
+    "words",
+    ["server migrate", "server admin create-account", "server admin create-key", "server admin list-jobs", "workers"],
 )
 def test_every_command_of_the_runbook_is_understood(words: str) -> None:
     result = run(sys.executable, "-m", *words.split(), "--help")
@@ -202,6 +207,7 @@ def test_commands_of_the_runbook_are_those_tested(runbook: str) -> None:
     assert set(re.findall(r"python -m server (admin \S+|migrate)", runbook)) <= {
         "admin create-account",
         "admin create-key",
+        "admin list-jobs",
         "migrate",
     }
 
@@ -237,13 +243,14 @@ def test_a_server_unit_serves_on_the_port_of_its_name() -> None:
 def test_alerts_use_metrics_routes_and_labels_that_exist() -> None:
     metrics = Metrics()
     metrics.observe("GET", "/", 200, 0.1)
-    exported = {sample.name for family in metrics.registry.collect() for sample in family.samples} | {"up"}
+    families = [*metrics.registry.collect(), *filled_job_metrics().registry.collect()]
+    exported = {sample.name for family in families for sample in family.samples} | {"up"}
     routes = {operation.path for operation in OPERATIONS} | {"/v1/health/ready"}
     for rule in alert_rules():
         expression = rule["expr"]
         assert set(re.findall(r"\b(up|memoria_\w+)\b", expression)) - {"memoria"} <= exported, rule["alert"]
         assert set(re.findall(r'route!?="([^"]+)"', expression)) <= routes, rule["alert"]
-        assert set(re.findall(r'(\w+)!?="', expression)) <= {"job", "status", "route", "method"}, rule["alert"]
+        assert set(re.findall(r'(\w+)!?="', expression)) <= {"job", "status", "route", "method", "state"}, rule["alert"]
         assert rule["labels"]["severity"] in {"critical", "warning", "info"}
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 KINDS = tuple(
     re.compile(form)
     for form in (
-        r"(?P<prefix>mem|rec|key)_[0-9a-z]{10,}",
+        r"(?P<prefix>mem|rec|key|job|int)_[0-9a-z]{10,}",
         r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)",
         r"org:[a-z0-9-]+-[0-9a-f]{6}",
         r"[0-9a-f]{64}",

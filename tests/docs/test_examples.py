@@ -2,11 +2,18 @@
 
 import json
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from anyio import to_thread
 
+from accounts.keys import find_key
+from memoria.database import Database
+from memoria.identifiers import IdMaker
+from memoria.job_records import NewJob
+from memoria.jobs import enqueue
+from memoria.vocabulary import JobKind
 from server.app import create_app
 from tests.docs.markdown import ROOT, Example, answers_in, blocks_of, examples_of, run_session
 from tests.docs.shapes import alike, differences
@@ -29,6 +36,7 @@ def url(postgres_url: str, redis_url: str, tmp_path_factory: pytest.TempPathFact
 async def environment(url: str, postgres_url: str, redis_url: str) -> dict[str, str]:
     """What a reader has set, for somebody who has stored nothing yet, and what an operator has."""
     alice = (await open_people(postgres_url)).alice
+    await enqueue_job(postgres_url, alice.key)
     return {
         "MEMORIA_URL": url,
         "MEMORIA_KEY": alice.key,
@@ -37,6 +45,20 @@ async def environment(url: str, postgres_url: str, redis_url: str) -> dict[str, 
         "REDIS_URL": redis_url,
         "MEMORIA_SECRET_KEY": "00" * 32,
     }
+
+
+async def enqueue_job(postgres_url: str, key: str) -> None:
+    """Let somebody have a job that waits, of no namespace."""
+    database = await Database.open(postgres_url, pool_size=1)
+    try:
+        async with database.untenanted() as connection:
+            found = await find_key(connection, key)
+        assert found is not None
+        org_id, now = found.principal.org_id, datetime.now(UTC)
+        async with database.tenant(org_id) as connection:
+            await enqueue(connection, org_id, NewJob(JobKind.DECAY), new_id=IdMaker(lambda: now).next(), now=now)
+    finally:
+        await database.close()
 
 
 @pytest.mark.anyio

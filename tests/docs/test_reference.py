@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+import workers.settings
 from memoria import vocabulary
 from memoria.revise import PATCHABLE
 from memoria.vocabulary import EDGE_DECAY, FACTUAL_TIER_BOOST, TIER_BOOST, TIER_HALF_LIFE_DAYS, EdgeType, Tier
@@ -17,6 +18,7 @@ from server.wire.filters import FiltersBody
 from server.wire.requests import PatchBody
 from server.wire.responses import MemoryOut
 from tests.docs.markdown import ROOT
+from tests.workers.job_rig import filled_job_metrics
 
 CONCEPTS = (ROOT / "docs" / "concepts.md").read_text()
 REST = (ROOT / "docs" / "rest.md").read_text()
@@ -138,6 +140,27 @@ def test_metrics_are_those_of_the_server() -> None:
         for family in metrics.registry.collect()
     }
     assert told == known
+
+
+def test_settings_of_workers_are_those_of_the_code() -> None:
+    told = [(names(row[0])[0], names(row[1])[0] if row[1] else None) for row in rows(OPERATING, "## Workers")]
+    lines = re.findall(r"^\s+(\w+) .*?(?: \[([^\]]+)\])?$", workers.settings.describe_settings(), re.MULTILINE)
+    known = [(name, default or None) for name, default in lines if not name.startswith("MEMORIA_EMBEDDER_")]
+    assert [(name, None if name == "MEMORIA_EMBEDDER" else default) for name, default in known] == told
+
+
+def test_metrics_of_workers_are_those_of_the_code() -> None:
+    told = {names(row[0])[0]: set(names(row[1])) for row in rows(OPERATING, "### Metrics of a worker")}
+    known = {
+        family.name + ("_total" if family.type == "counter" else ""): set(family.samples[0].labels) - {"le"}
+        for family in filled_job_metrics().registry.collect()
+    }
+    assert told == known
+
+
+def test_states_of_jobs_are_those_of_the_code() -> None:
+    told = [names(row[0])[0].lower() for row in rows(REST, "### Read a background job")]
+    assert told == list(vocabulary.JobState)
 
 
 def test_decay_of_edges_is_that_of_the_code() -> None:

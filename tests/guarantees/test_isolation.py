@@ -53,6 +53,8 @@ ATTEMPTS: dict[str, Attempt] = {
     "list_namespaces": NAMED,
     "read_policy": NAMED,
     "set_policy": Attempt(lambda *_: {"max_memories": 1, "delete_archived_after_days": 1}),
+    "list_jobs": NAMED,
+    "get_job": NAMED,
     "read_stats": Attempt(params=lambda namespace: {"namespace": namespace}),
 }
 NAMES = [operation.name for operation in OPERATIONS]

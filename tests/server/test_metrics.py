@@ -7,7 +7,8 @@ import sys
 
 import httpx
 
-from server.metrics import MULTIPROCESS_VARIABLE, Metrics, serve_metrics, serve_summed_metrics
+from accounts.metrics import serve_metrics
+from server.metrics import MULTIPROCESS_VARIABLE, Metrics, serve_summed_metrics
 
 OBSERVE = """
 from server.metrics import Metrics

@@ -3,17 +3,21 @@
 import itertools
 import os
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
+from uuid import uuid4
 
 from memoria import jobs
 from memoria.database import Database
 from memoria.embedding import Embedder, FakeEmbedder
 from memoria.identifiers import IdMaker
-from memoria.job_records import Enqueued, Job, NewJob
-from tests.tenants import Tenant
+from memoria.job_records import ClaimedJob, Enqueued, Job, JobCount, NewJob
+from memoria.vocabulary import JobState
+from tests.tenants import START, Tenant
 from workers.clock import utc_now
 from workers.kinds import Kind, Run
-from workers.runner import Pace, Runner
+from workers.metrics import JobMetrics
+from workers.runner import Ended, Outcome, Pace, Runner
 
 NUMBERS = itertools.count(1)
 IDS = IdMaker(utc_now)  # one maker, so that no two tests draw the same
@@ -28,6 +32,14 @@ def new_kind(run: Run, **options: Any) -> Kind:
 async def fake_embedder() -> Embedder:
     """Open the embedder of tests."""
     return FakeEmbedder()
+
+
+def filled_job_metrics() -> JobMetrics:
+    """Make the metrics of a worker that has run a job and looked at the queue."""
+    metrics, job = JobMetrics(), ClaimedJob(uuid4(), 1, "decay", None, {}, 1, 0, 0.1)
+    metrics.note(Ended(job, Outcome.SUCCEEDED, 0.5, None))
+    metrics.show_queue([JobCount("decay", JobState.QUEUED, 3, START)], START + timedelta(seconds=60))
+    return metrics
 
 
 def make_runner(database: Database, clock: Callable[[], Any], *kinds: Kind, **options: Any) -> Runner:

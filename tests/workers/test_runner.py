@@ -13,7 +13,7 @@ from structlog.testing import capture_logs
 from memoria import jobs
 from memoria.errors import EmbedderUnavailableError, NotFoundError
 from memoria.vocabulary import MAX_RETRY_SECONDS, RETRY_SECONDS, SILENCE_SECONDS, JobState
-from tests.tenants import MakeTenant, Tenant
+from tests.tenants import Tenant
 from tests.workers.job_rig import enqueue, make_runner, new_kind, read
 from workers.runner import Outcome, Runner, retry_pause
 from workers.running import JobStoppedError, RunningJob
@@ -234,28 +234,3 @@ async def test_a_stop_lets_a_short_job_end_and_gives_a_long_one_back_unfailed(te
     assert [job.state for job in ended] == [JobState.SUCCEEDED, JobState.QUEUED, JobState.QUEUED]
     assert ended[1].error is None
     assert (ended[2].done, ended[2].total) == (1, 2)
-
-
-async def test_one_organization_with_many_jobs_does_not_hold_up_the_others(make_tenant: MakeTenant) -> None:
-    order = []
-
-    async def note(job: RunningJob) -> None:
-        order.append(job.org_id)
-
-    kind = new_kind(note)
-    huge, *small = [await make_tenant() for _ in range(4)]
-    for number in range(200):
-        await enqueue(huge, kind, key=str(number))
-    runner = make_runner(huge.database, huge.clock, kind)
-    assert [await runner.run_one() for _ in range(5)] == [Outcome.SUCCEEDED] * 5
-    for tenant in small:
-        tenant.clock.advance(seconds=1)
-        for number in range(2):
-            await enqueue(tenant, kind, key=str(number))
-    for _ in range(8):
-        huge.clock.advance(seconds=1)
-        await runner.run_one()
-    turns = order[5:]
-    assert len(set(turns[:3])) == 3
-    for tenant in small:
-        assert turns.count(tenant.principal.org_id) == 2

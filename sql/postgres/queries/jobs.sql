@@ -130,6 +130,12 @@ update jobs
 set state = 'queued', failures = 0, run_at = :now, finished_at = null
 where org_id = :org_id and job_id = :job_id and state = 'dead';
 
+-- name: cancel_job
+-- Cancel a job that has not ended; the worker that runs it finds it gone and writes nothing more.
+update jobs
+set state = 'cancelled', finished_at = :now
+where org_id = :org_id and job_id = :job_id and state in ('queued', 'running');
+
 -- name: read_job
 -- Read one job.
 select j.job_id, j.kind, j.namespace_id, n.name as namespace, j.state, j.attempt, j.progress_done, j.progress_total,
@@ -145,7 +151,7 @@ select j.job_id, j.kind, j.namespace_id, n.name as namespace, j.state, j.attempt
 from jobs j
 left join namespaces n on n.org_id = j.org_id and n.namespace_id = j.namespace_id
 where j.org_id = :org_id
-  and (:state::text is null or j.state = :state)
+  and (cardinality(:states::text[]) = 0 or j.state = any(:states))
   and (:before::bigint is null or j.job_id < :before)
   and (cardinality(:exact_names::text[]) + cardinality(:prefixes::text[]) = 0
        or n.name = any(:exact_names)
@@ -159,7 +165,7 @@ select count(*)
 from jobs j
 left join namespaces n on n.org_id = j.org_id and n.namespace_id = j.namespace_id
 where j.org_id = :org_id
-  and (:state::text is null or j.state = :state)
+  and (cardinality(:states::text[]) = 0 or j.state = any(:states))
   and (cardinality(:exact_names::text[]) + cardinality(:prefixes::text[]) = 0
        or n.name = any(:exact_names)
        or exists (select from unnest(:prefixes) prefix where starts_with(n.name, prefix)));
