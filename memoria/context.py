@@ -8,7 +8,7 @@ from memoria.errors import InvalidInputError
 from memoria.identifiers import format_id
 from memoria.records import Context, ContextRequest, Filters, Hit, Memory, Recall, RecallRequest
 from memoria.tokens import count_tokens
-from memoria.vocabulary import MAX_CONTEXT_TOKENS, MAX_RECALL_LIMIT, MIN_CONTEXT_TOKENS, Tier
+from memoria.vocabulary import MAX_CONTEXT_TOKENS, MAX_RECALL_LIMIT, MIN_CONTEXT_TOKENS, Confidence, Intervention, Tier
 
 FORMATS = ("markdown", "xml")
 ESTABLISHED_TIERS = (Tier.CORE, Tier.SEMANTIC)
@@ -55,12 +55,14 @@ def build_context(request: ContextRequest, recall: Recall) -> Context:
         chosen = chosen[:-1]
         text = write_context(request.format, chosen)
     warnings = []
-    if not recall.total_candidates:
+    if not recall.total_candidates or recall.intervention is Intervention.EMPTY:
         warnings.append("Nothing relevant was found.")
     elif not recall.hits:
         warnings.append("What was found does not fit the token budget.")
     elif left_out := len(recall.hits) - len(chosen):
         warnings.append(f"{left_out} recalled memories did not fit the token budget.")
+    if recall.confidence is Confidence.LOW:
+        warnings.append("Only weak matches were found: they may have nothing to do with the question.")
     memories = tuple(hit.memory for hit in chosen)
     return Context(
         text if chosen else "", memories, count_tokens(text) if chosen else 0, recall.recall_id, tuple(warnings)

@@ -10,6 +10,7 @@ import unicodedata
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import pairwise
 
@@ -86,22 +87,35 @@ def term_hash(term: str) -> int:
     return unsigned - (1 << 32) if unsigned >= 1 << 31 else unsigned
 
 
+@dataclass(frozen=True, slots=True)
+class LexicalScores:
+    """Hold the memories that share a term with a query, ids rising.
+
+    `scores` are by BM25; `coverages` say what share of the idf of all the query's terms a memory's own terms make up.
+    """
+
+    memory_ids: npt.NDArray[np.int64]
+    scores: npt.NDArray[np.float64]
+    coverages: npt.NDArray[np.float64]
+
+
 def bm25_scores(
     postings: Sequence[bytes | memoryview],
     memory_count: int,
     total_length: int,
     weights: Sequence[float] | None = None,
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+    unknown_weight: float = 0.0,
+) -> LexicalScores:
     """Score every memory that holds a query term, by BM25 with Lucene's idf, `ln(1 + (N - df + 0.5) / (df + 0.5))`.
 
     `postings` holds one packed run of `POSTING` records per query term, `weights` the terms' weights (1 if left out),
-    `memory_count` and `total_length` the namespace's number of memories and the sum of their lengths. The ids come
-    back ascending, each with its score; the order of the records does not matter.
+    `memory_count` and `total_length` the namespace's number of memories and the sum of their lengths. `unknown_weight`
+    is that of the terms that no memory holds. The order of the records does not matter.
     """
     runs = [np.frombuffer(packed, POSTING) for packed in postings]
     records = np.concatenate(runs) if runs else np.empty(0, POSTING)
     if not len(records):
-        return np.empty(0, np.int64), np.empty(0, np.float64)
+        return LexicalScores(np.empty(0, np.int64), np.empty(0, np.float64), np.empty(0, np.float64))
     frequency = np.array([len(run) for run in runs], np.float64)
     count = max(float(memory_count), frequency.max())
     idf = np.log1p((count - frequency + 0.5) / (frequency + 0.5))
@@ -110,9 +124,14 @@ def bm25_scores(
     tf = records["tf"].astype(np.float64)
     relative_length = records["dl"].astype(np.float64) * (count / max(total_length, 1))
     saturation = tf / (tf + BM25_K1 * (1 - BM25_B + BM25_B * relative_length))
-    contribution = np.repeat(idf, frequency.astype(np.int64)) * saturation
+    repeated = np.repeat(idf, frequency.astype(np.int64))
     memory_ids, slot = np.unique(records["memory_id"].astype(np.int64), return_inverse=True)
-    return memory_ids, np.bincount(slot, contribution, len(memory_ids)).astype(np.float64)
+    whole = idf.sum() + unknown_weight * np.log1p((count + 0.5) / 0.5)
+    return LexicalScores(
+        memory_ids,
+        np.bincount(slot, repeated * saturation, len(memory_ids)),
+        np.bincount(slot, repeated, len(memory_ids)) / whole,
+    )
 
 
 def _chunks(text: str) -> list[str]:

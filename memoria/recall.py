@@ -1,5 +1,6 @@
 """Recall: light the seeds of a query, spread activation along the edges, score what lights up."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
@@ -12,6 +13,7 @@ from memoria.database import Connection
 from memoria.errors import InvalidInputError
 from memoria.intents import AUTHOR_KEYS, author_of, intent_of, named_authors
 from memoria.memories import CandidateRows
+from memoria.metacognition import confidence_of, context_mode_of, gather, intervene
 from memoria.records import Hit, Memory, PathStep, Principal, Recall, RecallRequest
 from memoria.reward import dampening_factor
 from memoria.scoring import Candidates, Factors, factors, idle_days
@@ -30,15 +32,21 @@ from memoria.tokens import count_tokens
 from memoria.urls import site_of
 from memoria.validation import check_filters, check_include, check_query, check_url
 from memoria.vocabulary import (
+    ACTIVATION_FLOOR,
+    BROADENED_FLOOR,
     EDGES_PER_NODE,
     MAX_CANDIDATES,
     MAX_HOPS,
     MAX_RECALL_LIMIT,
+    NARROWED_FLOOR,
     PAGE_BOOST,
     SEEDS_PER_LIST,
     SITE_BOOST,
     SITE_SEED,
+    WAVE_NODES,
+    Confidence,
     Intent,
+    Intervention,
     MemoryState,
     Scope,
 )
@@ -100,23 +108,33 @@ async def run(
 ) -> Recall:
     """Answer one recall within the caller's transaction. `vector` is the query's, None without a query."""
     if ground is None:
-        return Recall(recall_id, (), plan.intent, 0, 0)
+        return Recall(recall_id, (), plan.intent, 0, 0, context_mode_of(plan.namespace))
     place, visibility = ground.place, ground.visibility
-    activation = await _light_seeds(connection, ground, plan, vector)
+    lit = await _light_seeds(connection, ground, plan, vector)
+    activation = lit.activation
     if plan.request.spreading:
-        activation = await _spread(connection, place, visibility, activation, plan.intent)
+        activation = await _spread(connection, place, visibility, lit, plan.intent)
     scored = await _score(connection, ground, plan, vector, activation)
-    return await _answer(connection, plan, scored, recall_id, place.org_id)
+    return await _answer(connection, plan, scored, recall_id, ground, lit)
 
 
-async def _light_seeds(connection: Connection, ground: Ground, plan: Plan, vector: np.ndarray | None) -> Activation:
+@dataclass(frozen=True, slots=True)
+class Lit:
+    """Hold the lit seeds; `seeds` are None without a query."""
+
+    activation: Activation
+    seeds: Seeds | None
+    intervention: Intervention
+
+
+async def _light_seeds(connection: Connection, ground: Ground, plan: Plan, vector: np.ndarray | None) -> Lit:
     place, visibility = ground.place, ground.visibility
     page = await _find_page(connection, place, visibility, plan)
     per_list = max(SEEDS_PER_LIST, plan.request.limit)
     if vector is None:
         ids = np.array(sorted(page), np.int64)
         strengths = np.array([1.0 if page[memory_id] else SITE_SEED for memory_id in ids.tolist()])
-        return ignite(ids, strengths)
+        return Lit(ignite(ids, strengths), None, Intervention.NONE)
     seeds: Seeds = await find_seeds(
         connection,
         place,
@@ -126,7 +144,8 @@ async def _light_seeds(connection: Connection, ground: Ground, plan: Plan, vecto
         per_list=per_list,
         extra=np.array(sorted(page), np.int64),
     )
-    return ignite(seeds.ids, fuse(seeds.cosines, seeds.lexical))
+    intervention = intervene(seeds.cosines, ground.lexical.coverage_of(seeds.ids))
+    return Lit(ignite(seeds.ids, fuse(seeds.cosines, seeds.lexical)), seeds, intervention)
 
 
 async def _find_page(connection: Connection, place: Place, visibility: Visibility, plan: Plan) -> dict[int, bool]:
@@ -146,19 +165,22 @@ async def _find_page(connection: Connection, place: Place, visibility: Visibilit
     return {memory_id: found[memory_id] for memory_id, seen in zip(found, shown, strict=True) if seen}
 
 
-async def _spread(
-    connection: Connection, place: Place, visibility: Visibility, activation: Activation, intent: Intent
-) -> Activation:
+async def _spread(connection: Connection, place: Place, visibility: Visibility, lit: Lit, intent: Intent) -> Activation:
     """Send activation outward, at most three hops; hidden memories neither light up nor pass anything on."""
+    activation, floor, width = lit.activation, ACTIVATION_FLOOR, WAVE_NODES
+    if lit.intervention is Intervention.BROADENED:
+        floor, width, intent = floor * BROADENED_FLOOR, width * 2, Intent.GENERAL
+    elif lit.intervention is Intervention.NARROWED:
+        floor *= NARROWED_FLOOR
     for _ in range(MAX_HOPS):
-        lit = frontier(activation)
-        if not len(lit):
+        ids = frontier(activation, width, floor)
+        if not len(ids):
             break
         crossings = await edges.read_crossings(
-            connection, place.org_id, place.namespace.id, lit.tolist(), types=EDGE_TYPES, limit=EDGES_PER_NODE
+            connection, place.org_id, place.namespace.id, ids.tolist(), types=EDGE_TYPES, limit=EDGES_PER_NODE
         )
         open_ways = ~np.isin(crossings.to_ids, visibility.hidden)
-        activation = advance(activation, crossings.only(open_ways), intent)
+        activation = advance(activation, crossings.only(open_ways), intent, floor)
     return activation
 
 
@@ -232,15 +254,20 @@ def _page_boost(rows: CandidateRows, url: str | None) -> Floats:
     return np.where(on_page, PAGE_BOOST, np.where(on_site, SITE_BOOST, 1.0))
 
 
-async def _answer(connection: Connection, plan: Plan, scored: Scored, recall_id: int, org_id: UUID) -> Recall:
+async def _answer(
+    connection: Connection, plan: Plan, scored: Scored, recall_id: int, ground: Ground, lit: Lit
+) -> Recall:
     """Cut to the limit and the token budget; a result over what is left of the budget gives way to the next."""
     request = plan.request
     ranked = _without_documents(scored)
     if request.min_score is not None:
         ranked = [position for position in ranked if scored.scores[position] >= request.min_score]
+    confidence, intervention = _judge(scored, ranked, ground, lit)
     # With a budget more rows are read than results wanted: those that do not fit give way to others.
     read = ranked if request.explain or request.token_budget is not None else ranked[: request.limit]
-    found = await memories.read_memories(connection, org_id, [scored.memory_id(position) for position in read])
+    found = await memories.read_memories(
+        connection, ground.place.org_id, [scored.memory_id(position) for position in read]
+    )
     every = [
         _hit(scored, position, found[memory_id], explain=request.explain)
         for position in read
@@ -248,13 +275,35 @@ async def _answer(connection: Connection, plan: Plan, scored: Scored, recall_id:
     ]
     hits: list[Hit] = []
     used = 0
-    for hit in every:
+    for hit in [] if intervention is Intervention.EMPTY else every:
         if len(hits) < request.limit and (request.token_budget is None or used + hit.tokens <= request.token_budget):
             hits.append(hit)
             used += hit.tokens
     return Recall(
-        recall_id, tuple(hits), plan.intent, len(scored.scores), used, tuple(every) if request.explain else ()
+        recall_id=recall_id,
+        hits=tuple(hits),
+        intent=plan.intent,
+        total_candidates=len(scored.scores),
+        tokens_used=used,
+        context_mode=context_mode_of(plan.namespace),
+        confidence=confidence if hits else Confidence.NONE,
+        intervention=intervention,
+        candidates=tuple(every) if request.explain else (),
     )
+
+
+def _judge(scored: Scored, ranked: Sequence[int], ground: Ground, lit: Lit) -> tuple[Confidence, Intervention]:
+    """Say how far to trust the ranking, and whether to answer nothing rather than noise."""
+    if not ranked:
+        return Confidence.NONE, lit.intervention
+    if lit.seeds is None:
+        return Confidence.HIGH, lit.intervention  # without a query the page itself was asked for
+    ids = scored.rows.numbers["memory_id"][ranked]
+    evidence = gather(
+        scored.scores[ranked], lit.seeds.cosine_of(ids), ground.lexical.coverage_of(ids), lit.seeds.cosines
+    )
+    found = evidence.clears_the_bar or bool((scored.page_boost > 1.0).any())
+    return confidence_of(evidence), lit.intervention if found else Intervention.EMPTY
 
 
 def _without_documents(scored: Scored) -> list[int]:

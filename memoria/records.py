@@ -10,8 +10,11 @@ from memoria.vocabulary import (
     CONTEXT_TOKENS,
     PRUNE_THRESHOLD,
     TIER_HALF_LIFE_DAYS,
+    Confidence,
+    ContextMode,
     EdgeType,
     Intent,
+    Intervention,
     MemoryState,
     MemoryType,
     Scope,
@@ -202,13 +205,21 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Recall:
-    """Answer a recall, best first. `candidates` (every candidate, also those cut) is filled by `explain` alone."""
+    """Answer a recall, best first.
+
+    `candidates` (every candidate, also those cut) is filled by `explain` alone. `requery` says that the same key asked
+    much the same in the same namespace a moment ago.
+    """
 
     recall_id: int
     hits: tuple[Hit, ...]
     intent: Intent
     total_candidates: int
     tokens_used: int
+    context_mode: ContextMode
+    confidence: Confidence = Confidence.NONE
+    intervention: Intervention = Intervention.NONE
+    requery: bool = False
     candidates: tuple[Hit, ...] = ()
 
 

@@ -60,10 +60,18 @@ class Visibility:
 
 @dataclass(frozen=True, slots=True)
 class Lexical:
-    """Hold the memories that share a word with a query, ids rising, with their BM25 scores."""
+    """Hold the memories that share a word with a query, ids rising.
+
+    `scores` are by BM25, `coverages` the shares (0-1) of the query's weight in words that each memory holds.
+    """
 
     ids: Ids
     scores: Floats
+    coverages: Floats
+
+    def coverage_of(self, ids: Ids) -> Floats:
+        """Return the coverage of each memory, 0 for those that share no word."""
+        return _look_up(ids, self.ids, self.coverages)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +81,10 @@ class Seeds:
     ids: Ids
     cosines: Floats
     lexical: Floats
+
+    def cosine_of(self, ids: Ids) -> Floats:
+        """Return the cosine of each memory, 0 for those that are no seeds."""
+        return _look_up(ids, self.ids, self.cosines)
 
 
 async def read_visibility(connection: Connection, place: Place) -> Visibility:
@@ -139,16 +151,17 @@ async def score_lexical(connection: Connection, place: Place, visibility: Visibi
         hashed = term_hash(term)
         weights[hashed] = max(weight, weights.get(hashed, 0.0))
     if not weights:
-        return Lexical(np.empty(0, np.int64), np.empty(0, np.float64))
+        return Lexical(np.empty(0, np.int64), np.empty(0, np.float64), np.empty(0, np.float64))
     found = await postings.read_postings(connection, place.org_id, place.namespace.id, list(weights))
-    ids, scores = bm25_scores(
+    scored = bm25_scores(
         list(found.values()),
         place.namespace.memory_count,
         place.namespace.term_count,
         [weights[term] for term in found],
+        unknown_weight=sum(weight for term, weight in weights.items() if term not in found),
     )
-    shown = visibility.mask(ids)
-    return Lexical(ids[shown], scores[shown])
+    shown = visibility.mask(scored.memory_ids)
+    return Lexical(scored.memory_ids[shown], scored.scores[shown], scored.coverages[shown])
 
 
 def _highest(scores: Floats, count: int) -> npt.NDArray[np.intp]:

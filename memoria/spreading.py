@@ -111,21 +111,21 @@ def ignite(memory_ids: Ids, strengths: Floats) -> Activation:
     )
 
 
-def frontier(activation: Activation, width: int = WAVE_NODES) -> Ids:
+def frontier(activation: Activation, width: int = WAVE_NODES, floor: float = ACTIVATION_FLOOR) -> Ids:
     """Name the memories whose edges the next wave crosses: those that the last one lit most, at most `width`."""
     ids, received = _received(activation)
     strongest = np.lexsort((ids, -received))[:width]
-    return ids[strongest][received[strongest] >= ACTIVATION_FLOOR]
+    return ids[strongest][received[strongest] >= floor]
 
 
-def advance(activation: Activation, edges: Edges, intent: Intent) -> Activation:
+def advance(activation: Activation, edges: Edges, intent: Intent, floor: float = ACTIVATION_FLOOR) -> Activation:
     """Send one wave over the edges at the frontier.
 
     Each impulse is what its source received in the last wave, without what came from the target, times weight, decay
-    and intent boost. Impulses that meet in a memory combine with what it has as `1 - prod(1 - a)`.
+    and intent boost; one below the floor is not passed on. Impulses that meet in a memory combine with what it has as `1 - prod(1 - a)`.
     """
     given = _given(activation, edges.from_ids, edges.to_ids) * _conductance(edges, intent)
-    kept = given >= ACTIVATION_FLOOR
+    kept = given >= floor
     source, target, impulse = edges.from_ids[kept], edges.to_ids[kept], given[kept]
     ids = np.union1d(activation.memory_ids, target)
     old, new = np.searchsorted(ids, activation.memory_ids), np.searchsorted(ids, target)

@@ -66,6 +66,35 @@ class Intent(StrEnum):
     GENERAL = "general"
 
 
+class Confidence(StrEnum):
+    """Say how far the answer of a recall can be trusted; None is an empty answer."""
+
+    HIGH = "High"
+    MODERATE = "Moderate"
+    LOW = "Low"
+    NONE = "None"
+
+
+class Intervention(StrEnum):
+    """Say what a recall did about a query that found hardly anything, or too much."""
+
+    NONE = "none"
+    BROADENED = "broadened"
+    NARROWED = "narrowed"
+    EMPTY = "empty"
+
+
+class ContextMode(StrEnum):
+    """Say what kind of knowledge a namespace holds."""
+
+    ORGANIZATIONAL = "organizational"
+    SUPPORT = "support"
+    RESEARCH = "research"
+    PERSONAL = "personal"
+    CODE = "code"
+    GENERAL = "general"
+
+
 class Scope(StrEnum):
     """Say what a key may do."""
 
@@ -200,6 +229,27 @@ USEFUL_RECALLS = 3  # recalls that one useful mark makes up for
 ANTI_BIAS_FLOOR = 0.7
 SUPERSEDED_FACTOR = 0.05  # fixed
 CONTRADICTED_FACTOR = 0.3  # fixed: contradicted by a newer memory
+
+# Recall: how far to trust the answer (metacognition). Cosines are those of the bundled model.
+KIN_COSINE = 0.35  # where likeness begins to speak for an answer ...
+LIKE_COSINE = 0.75  # ... and where more of it says no more
+BACKGROUND_RANK = 20  # seeds before the one whose cosine counts as what anything has with this query
+BACKGROUND_COSINE = 0.35  # that of a namespace too small to have such a seed
+WIDE_GAP = 0.3  # above the background: a match that stands out fully
+MARGIN_RESULTS = 10  # results whose mean score the first one is compared with
+CLEAR_MARGIN = 1.6  # times that mean: a first result that stands out fully
+LOW_CONFIDENCE = 0.34  # evidence, 0-1, below which an answer is Low
+HIGH_CONFIDENCE = 0.56  # ... and from which it is High
+EMPTY_COSINE = 0.25  # below it nothing is like the query, and where no telling word matches either, nothing is answered
+EMPTY_COVERAGE = 0.2  # share of the query's weight in words that one result must hold to be an answer all the same
+STRONG_COSINE = 0.5  # a seed so like the query, or holding so much of its words, is a strong one
+STRONG_COVERAGE = 0.5
+FEW_SEEDS = 3  # with fewer matches among the seeds, spreading is broadened
+MANY_SEEDS = 40  # with more strong ones it is narrowed
+BROADENED_FLOOR = 0.5  # times the activation floor, and twice as many nodes a wave
+NARROWED_FLOOR = 2.0  # times the activation floor
+REQUERY_COSINE = 0.85  # a query so like an earlier one asks the same again
+REQUERY_SECONDS = 120  # ... if it comes so soon after it
 
 # Recall by page.
 PAGE_BOOST = 2.0  # score of a memory bound to the very page that was asked for

@@ -10,7 +10,7 @@ from typing import Any
 
 from memoria.identifiers import format_id
 from memoria.records import Context, Encoded, EncodeFailure, Hit, Memory, MemoryPage, NamespaceStats, Recall
-from memoria.vocabulary import MemoryState
+from memoria.vocabulary import Intervention, MemoryState
 from server.wire.rendering import render_recall_id
 
 Json = dict[str, Any]
@@ -77,9 +77,17 @@ def render_recall(recall: Recall) -> Json:
     return {
         "results": [_render_hit(hit) for hit in recall.hits],
         "recall_id": render_recall_id(recall.recall_id),
+        "confidence": recall.confidence.lower(),
+        **_remarks(recall),
         "total_candidates": recall.total_candidates,
         "tokens_used": recall.tokens_used,
     }
+
+
+def _remarks(recall: Recall) -> Json:
+    """Say what a recall noticed, where it noticed anything."""
+    remarks: Json = {} if recall.intervention is Intervention.NONE else {"intervention": recall.intervention.value}
+    return remarks | ({"requery": True} if recall.requery else {})
 
 
 def render_context(context: Context) -> Json:

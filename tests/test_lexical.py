@@ -107,28 +107,37 @@ def test_scores_equal_the_reference_implementation() -> None:
     reference = bm25s.BM25(method="lucene", k1=BM25_K1, b=BM25_B, dtype="float64")
     reference.index(tokens, show_progress=False)
     expected = reference.get_scores([term for term in query if term != "zebra"])
-    memory_ids, scores = bm25_scores([packed(term, documents) for term in query], len(documents), sum(map(len, tokens)))
+    found = bm25_scores([packed(term, documents) for term in query], len(documents), sum(map(len, tokens)))
     dense = np.zeros(len(documents))
-    dense[memory_ids] = scores
+    dense[found.memory_ids] = found.scores
     np.testing.assert_allclose(dense, expected, atol=1e-6)
 
 
 def test_no_postings_score_nothing() -> None:
-    memory_ids, scores = bm25_scores([], 10, 100)
-    assert memory_ids.dtype == np.int64
-    assert len(memory_ids) == len(scores) == 0
+    found = bm25_scores([], 10, 100)
+    assert found.memory_ids.dtype == np.int64
+    assert len(found.memory_ids) == len(found.scores) == len(found.coverages) == 0
 
 
 def test_a_weight_scales_its_terms_part() -> None:
     run = struct.pack(">qhi", 7, 1, 10)
-    full = bm25_scores([run], 5, 50)[1]
-    half = bm25_scores([run], 5, 50, [0.5])[1]
+    full = bm25_scores([run], 5, 50).scores
+    half = bm25_scores([run], 5, 50, [0.5]).scores
     np.testing.assert_allclose(half, full / 2)
+
+
+def test_coverage_is_the_share_of_the_querys_idf_that_a_memory_holds() -> None:
+    first, second = (struct.pack(">qhi", number, 1, 10) for number in (7, 8))
+    both = bm25_scores([first + second, first], 5, 50)
+    assert both.coverages[0] == pytest.approx(1.0)
+    assert 0 < both.coverages[1] < 0.5  # it holds the commoner of two terms
+    with_unknown = bm25_scores([first + second, first], 5, 50, unknown_weight=1.0)
+    assert (with_unknown.coverages < both.coverages).all()
 
 
 def test_scores_stay_finite_when_the_counts_lag_behind() -> None:
     run = b"".join(struct.pack(">qhi", number, 1, 10) for number in range(20))
-    assert np.isfinite(bm25_scores([run], 3, 0)[1]).all()
+    assert np.isfinite(bm25_scores([run], 3, 0).scores).all()
 
 
 @given(st.text(max_size=200))

@@ -77,6 +77,6 @@ def _bm25(texts: Sequence[str], questions: Sequence[str]) -> Scores:
     for row, question in zip(scores, questions, strict=True):
         wanted = {term: weight for term, weight in query_terms(question).items() if term in postings}
         packed = [np.array(postings[term], POSTING).tobytes() for term in wanted]
-        places, found = bm25_scores(packed, len(texts), sum(lengths), list(wanted.values()))
-        row[places] = found
+        found = bm25_scores(packed, len(texts), sum(lengths), list(wanted.values()))
+        row[found.memory_ids] = found.scores
     return scores

@@ -124,6 +124,10 @@ def render_recall(recall: Recall, took_ms: float) -> RecallOut:
     return RecallOut.model_construct(
         results=[render_hit(hit) for hit in recall.hits],
         recall_id=render_recall_id(recall.recall_id),
+        confidence=str(recall.confidence),
+        context_mode=pascal(recall.context_mode),
+        intervention=pascal(recall.intervention),
+        requery=recall.requery,
         intent=pascal(recall.intent),
         total_candidates=recall.total_candidates,
         tokens_used=recall.tokens_used,

@@ -1,9 +1,18 @@
 """Define the JSON that the service answers."""
 
 from datetime import datetime
-from typing import Any
+from enum import StrEnum
+from typing import Annotated, Any
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field, WithJsonSchema
+
+from memoria.vocabulary import Confidence, ContextMode, Intervention
+from server.wire.fields import pascal
+
+
+def names(kind: type[StrEnum]) -> WithJsonSchema:
+    """Describe a field by the names of an enum's members."""
+    return WithJsonSchema({"type": "string", "enum": [pascal(member.value) for member in kind]})
 
 
 class EncodedOut(BaseModel):
@@ -88,6 +97,10 @@ class RecallOut(BaseModel):
 
     results: list[HitOut]
     recall_id: str
+    confidence: Annotated[str, names(Confidence), Field(description="How far to trust it; None: it is empty.")]
+    context_mode: Annotated[str, names(ContextMode), Field(description="What the namespace holds, by its name.")]
+    intervention: Annotated[str, names(Intervention), Field(description="What was done about too few or too many.")]
+    requery: Annotated[bool, Field(description="The same key asked much the same here, less than 2 minutes ago.")]
     intent: str
     total_candidates: int
     tokens_used: int
