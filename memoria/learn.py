@@ -19,7 +19,7 @@ from memoria import edges, memories
 from memoria.database import Connection, Database
 from memoria.errors import UnavailableError
 from memoria.recall import Ground, Plan
-from memoria.recalls import Recalled, Result, insert_recalls
+from memoria.recalls import Recalled, Result, asked_before, asks_again, insert_recalls
 from memoria.records import Hit, Principal
 from memoria.vocabulary import CO_RETRIEVAL_GAIN, CO_RETRIEVAL_RESULTS
 
@@ -55,6 +55,10 @@ class RecallLearner:
     def has_noted(self, recall_id: int) -> bool:
         """Say whether a recall waits to be written."""
         return any(recalled.recall_id == recall_id for recalled in self._waiting)
+
+    async def was_asked(self, connection: Connection, asking: Recalled) -> bool:
+        """Say whether the same key asked much the same in the same namespace a moment ago."""
+        return any(asks_again(asking, earlier) for earlier in self._waiting) or await asked_before(connection, asking)
 
     async def flush(self) -> None:
         """Write what is noted, one transaction a tenant. What cannot be written now is tried again later."""

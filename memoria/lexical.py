@@ -129,7 +129,7 @@ def bm25_scores(
     whole = idf.sum() + unknown_weight * np.log1p((count + 0.5) / 0.5)
     return LexicalScores(
         memory_ids,
-        np.bincount(slot, repeated * saturation, len(memory_ids)),
+        np.bincount(slot, repeated * saturation, len(memory_ids)).astype(np.float64),
         np.bincount(slot, repeated, len(memory_ids)) / whole,
     )
 

@@ -11,7 +11,7 @@ import numpy as np
 from memoria.database import Connection, encode_half_vector
 from memoria.maintenance import PLACES_A_ROUND
 from memoria.reward import Crossing
-from memoria.vocabulary import RECALL_KEPT_DAYS, EdgeType
+from memoria.vocabulary import RECALL_KEPT_DAYS, REQUERY_COSINE, REQUERY_SECONDS, EdgeType
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +89,36 @@ async def insert_recalls(connection: Connection, org_id: UUID, recalls: Sequence
         times=[recalled.at for recalled in recalls],
     )
     return {row["recall_id"] for row in rows}
+
+
+def asks_again(recalled: Recalled, earlier: Recalled) -> bool:
+    """Say whether a recall repeats an earlier one: the same key, namespace and meaning, soon after."""
+    if recalled.vector is None or earlier.vector is None:
+        return False
+    return (
+        (recalled.org_id, recalled.namespace_id, recalled.key_id)
+        == (earlier.org_id, earlier.namespace_id, earlier.key_id)
+        and timedelta(0) <= recalled.at - earlier.at <= timedelta(seconds=REQUERY_SECONDS)
+        and float(recalled.vector @ earlier.vector) >= REQUERY_COSINE
+    )
+
+
+async def asked_before(connection: Connection, recalled: Recalled) -> bool:
+    """Say whether a stored recall is one that this one repeats, as `asks_again` does."""
+    if recalled.vector is None:
+        return False
+    return bool(
+        await connection.fetch_value(
+            "asked_before",
+            org_id=recalled.org_id,
+            namespace_id=recalled.namespace_id,
+            key_id=recalled.key_id,
+            embedding=encode_half_vector(recalled.vector),
+            within=1.0 - REQUERY_COSINE,
+            since=recalled.at - timedelta(seconds=REQUERY_SECONDS),
+            now=recalled.at,
+        )
+    )
 
 
 async def find_recall(connection: Connection, org_id: UUID, recall_id: int) -> StoredRecall | None:

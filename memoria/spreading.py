@@ -122,7 +122,8 @@ def advance(activation: Activation, edges: Edges, intent: Intent, floor: float =
     """Send one wave over the edges at the frontier.
 
     Each impulse is what its source received in the last wave, without what came from the target, times weight, decay
-    and intent boost; one below the floor is not passed on. Impulses that meet in a memory combine with what it has as `1 - prod(1 - a)`.
+    and intent boost; one below the floor is not passed on. Impulses that meet in a memory combine with what it has as
+    `1 - prod(1 - a)`.
     """
     given = _given(activation, edges.from_ids, edges.to_ids) * _conductance(edges, intent)
     kept = given >= floor

@@ -179,7 +179,9 @@ class Engine:
         for plan, ground, vector in zip(plans, grounds, vectors, strict=True):
             async with self.database.tenant(principal.org_id) as connection:
                 answer = await recall.run(connection, plan, ground, vector, self._ids.next())
-            noted = note_recall(principal, plan, ground, vector, answer.recall_id, answer.hits)
+                noted = note_recall(principal, plan, ground, vector, answer.recall_id, answer.hits)
+                if noted is not None:
+                    answer = replace(answer, requery=await self._learner.was_asked(connection, noted))
             answers.append((answer, noted))
         return answers
 

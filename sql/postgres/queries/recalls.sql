@@ -13,6 +13,16 @@ order by new.recall_id
 on conflict on constraint recalls_pkey do nothing
 returning recall_id;
 
+-- name: asked_before
+-- Say whether the same key asked much the same in the same namespace a moment ago.
+select exists (
+    select
+    from recalls
+    where org_id = :org_id and namespace_id = :namespace_id and key_id is not distinct from :key_id::uuid
+      and at between :since and :now
+      and embedding <=> :embedding <= :within
+);
+
 -- name: find_recall
 -- Read one answered recall.
 select recall_id, namespace_id, query, embedding, results
