@@ -102,12 +102,12 @@ def confidence_of(evidence: Evidence | None) -> Confidence:
 
 
 def intervene(cosines: Floats, coverages: Floats) -> Intervention:
-    """Choose how to spread from seeds: wider where hardly any is a match, more narrowly where very many are.
+    """Choose how to spread from seeds: wider where hardly any of them is a match, more narrowly where very many are.
 
     `coverages` are the shares of the query's weight in words that each seed holds.
     """
     matches = (cosines >= EMPTY_COSINE) | (coverages > 0.0)
-    if int(matches.sum()) < FEW_SEEDS:
+    if int(matches.sum()) < min(FEW_SEEDS, len(matches)):
         return Intervention.BROADENED
     strong = (cosines >= STRONG_COSINE) | (coverages >= STRONG_COVERAGE)
     return Intervention.NARROWED if int(strong.sum()) > MANY_SEEDS else Intervention.NONE

@@ -10,6 +10,7 @@ from memoria.embedding import Embedder
 from memoria.engine import Engine
 from memoria.errors import InvalidInputError
 from memoria.records import SearchRequest
+from memoria.vocabulary import Intervention
 from tests.tenants import Tenant
 
 pytestmark = pytest.mark.anyio
@@ -103,7 +104,8 @@ async def test_a_query_of_64_kib_is_answered(tenant: Tenant, library: dict[str, 
     "query", ["?!", "...", "-", "'", '"', "\\", "%", "_", "( ) [ ] { }", "&&& ||| !", "\u200b", "\ufffd"]
 )
 async def test_a_query_of_punctuation_alone_is_answered(tenant: Tenant, library: dict[str, int], query: str) -> None:
-    assert len((await tenant.recall(query)).hits) == 10
+    recall = await tenant.recall(query)
+    assert len(recall.hits) == 10 or recall.intervention is Intervention.EMPTY
     page = await tenant.engine.search(tenant.principal, SearchRequest(query))
     assert len(page.items) == page.total == len(TEXTS)
     for sort in ("recent", "salience"):

@@ -159,7 +159,7 @@ async def test_a_filter_of_few_among_many_is_full(tenant: Tenant) -> None:
     await tenant.encode_batch([NewMemory(f"deploy of the service, run {number}") for number in range(300)])
     rare = await tenant.encode_batch([NewMemory(f"aardvark {number}", tags=("rare",)) for number in range(12)])
     ids = {one.memory.id for one in rare if isinstance(one, Encoded)}
-    recalled = await tenant.recalled("deploy of the service", filters=Filters(tags_all=("rare",)), limit=12)
+    recalled = await tenant.recalled("aardvark deploy of the service", filters=Filters(tags_all=("rare",)), limit=12)
     assert set(recalled) == ids
 
 
