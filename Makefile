@@ -17,7 +17,7 @@ JOBS ?= 2
 export UV_PYTHON_DOWNLOADS := never
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help run test lint format test-long test-clients bench-recall bench-latency bench-learning schema lock clean
+.PHONY: help run test lint format test-long test-clients bench-recall bench-latency bench-learning bench-year schema lock clean
 
 help: ## list the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -52,6 +52,9 @@ bench-latency: .venv/.synced ## measure recall and encode over HTTP beside their
 
 bench-learning: .venv/.synced ## measure what feedback is worth on labelled conversations
 	@$(BIN)/python -m benchmarks.learning $(ARGS)
+
+bench-year: .venv/.synced ## simulate a year of forgetting, check it, and time a run over 100,000 memories
+	@$(BIN)/python -m benchmarks.year $(ARGS)
 
 schema: .venv/.synced ## write sql/postgres/schema.sql from the migrations
 	@$(BIN)/python -m tests.architecture.schema

@@ -26,9 +26,13 @@ async def restore(
     They go back to the state they were archived from: what was superseded or quarantined stays so. Restoring counts
     as use, so that no policy archives them again at once.
     """
-    restored = await memories.restore_memories(connection, org_id, ids, now)
+    archived = await memories.lock_archived(connection, org_id, ids)
+    if not archived:
+        return 0
+    for state in {state for _, state in archived.values()}:
+        chosen = [memory_id for memory_id, (_, before) in archived.items() if before is state]
+        await memories.restore_memories(connection, org_id, chosen, state, now)
     fields = {"state_before": MemoryState.ARCHIVED.value} | ({"why": why} if why else {})
-    events = [NewEvent(memory_id, "restored", row["version"], fields) for memory_id, row in restored.items()]
-    if events:
-        await record_events(connection, org_id, events, at=now, key_id=key_id)
-    return len(restored)
+    events = [NewEvent(memory_id, "restored", version, fields) for memory_id, (version, _) in archived.items()]
+    await record_events(connection, org_id, events, at=now, key_id=key_id)
+    return len(archived)

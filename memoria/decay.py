@@ -17,6 +17,7 @@ from memoria.memory_events import NewEvent, record_events
 from memoria.records import Policy
 from memoria.standings import Move, Standings
 from memoria.tiers import OUT, TIERS, destinations, half_lives, retention
+from memoria.vocabulary import MemoryState
 
 STEP_MEMORIES = 5_000  # looked at by one step: tens of milliseconds, and a few hundred kilobytes
 STEP_DELETIONS = 1_000  # deleted by one step, with all that hangs on them
@@ -124,19 +125,20 @@ async def _move(connection: Connection, org_id: UUID, found: Standings, policy: 
     moves = [Move(int(found.ids[at]), int(found.versions[at]), int(places[at])) for at in chosen]
     if not moves:
         return Counts()
-    moved = await standings.move_memories(connection, org_id, moves, now)
+    states = await standings.lock_movable(connection, org_id, moves, now)
     events = []
     for at, move in zip(chosen, moves, strict=True):
-        if (row := moved.get(move.memory_id)) is None:
+        if move.memory_id not in states:
             continue
         why = _explain(found, int(at), move.place, policy)
         if move.place == OUT:
-            events.append(_archived(move, row["old_state"], why))
+            events.append(_archived(move, states[move.memory_id], why))
         else:
-            fields = {"from": row["old_tier"], "to": TIERS[move.place].value, "why": why}
+            fields = {"from": TIERS[found.standing.tiers[at]].value, "to": TIERS[move.place].value, "why": why}
             events.append(NewEvent(move.memory_id, "migrated", move.version, fields))
+    await standings.move_memories(connection, org_id, [move for move in moves if move.memory_id in states], now)
     await record_events(connection, org_id, events, at=now, key_id=None)
-    went = np.isin(found.ids, list(moved))
+    went = np.isin(found.ids, list(states))
     return _count(found.standing.tiers[went], places[went])
 
 
@@ -152,11 +154,13 @@ async def _archive_excess(
     chosen = await standings.list_least_retained(
         connection, org_id, namespace_id, policy, now, limit=min(excess, limit)
     )
-    moved = await standings.move_memories(connection, org_id, chosen, now)
+    states = await standings.lock_movable(connection, org_id, chosen, now)
+    moves = [move for move in chosen if move.memory_id in states]
     why = f"the namespace held more than {policy.max_memories} memories"
-    events = [_archived(move, moved[move.memory_id]["old_state"], why) for move in chosen if move.memory_id in moved]
+    await standings.move_memories(connection, org_id, moves, now)
+    events = [_archived(move, states[move.memory_id], why) for move in moves]
     await record_events(connection, org_id, events, at=now, key_id=None)
-    return excess > limit and len(chosen) == limit, len(moved)
+    return excess > limit and len(chosen) == limit, len(moves)
 
 
 async def _delete_outlived(
@@ -177,9 +181,9 @@ def _unused_since(policy: Policy, now: datetime) -> datetime | None:
     return now - timedelta(days=policy.delete_archived_after_days)
 
 
-def _archived(move: Move, state_before: str, why: str) -> NewEvent:
+def _archived(move: Move, state_before: MemoryState, why: str) -> NewEvent:
     return NewEvent(
-        move.memory_id, "archived", move.version, {"state_before": state_before, "by": "policy", "why": why}
+        move.memory_id, "archived", move.version, {"state_before": state_before.value, "by": "policy", "why": why}
     )
 
 

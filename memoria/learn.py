@@ -8,7 +8,7 @@ import asyncio
 import contextlib
 import logging
 from collections import Counter, deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from uuid import UUID
 
@@ -103,13 +103,20 @@ async def write_recalls(connection: Connection, org_id: UUID, recalls: Sequence[
     """
     stored = await insert_recalls(connection, org_id, recalls)
     fresh = [recalled for recalled in recalls if recalled.recall_id in stored]
-    accesses = Counter(memory_id for recalled in fresh for memory_id in recalled.ids)
-    if not accesses:
+    found = sorted({memory_id for recalled in fresh for memory_id in recalled.ids})
+    if not found:
         return
+    documents = await memories.list_documents(connection, org_id, found)
+    accesses = Counter(memory_id for recalled in fresh for memory_id in with_documents(recalled.ids, documents))
     now = max(recalled.at for recalled in fresh)
     await memories.record_accesses(connection, org_id, accesses, now)
     pairs = Counter(pair for recalled in fresh for pair in co_retrieved(recalled.ids))
     await edges.strengthen_co_retrieval(connection, org_id, pairs, gain=CO_RETRIEVAL_GAIN, now=now)
+
+
+def with_documents(ids: Sequence[int], documents: Mapping[int, int]) -> set[int]:
+    """Add the documents of recalled parts: a document was used when a part of it was, once a recall."""
+    return {*ids, *(documents[memory_id] for memory_id in ids if memory_id in documents)}
 
 
 def co_retrieved(ids: Sequence[int]) -> Iterable[tuple[int, int]]:

@@ -374,15 +374,25 @@ async def set_state(
     await connection.execute("set_memory_state", org_id=org_id, ids=ids, state=state.value, now=now)
 
 
-async def restore_memories(
-    connection: Connection, org_id: UUID, ids: Sequence[int], now: datetime
-) -> dict[int, asyncpg.Record]:
-    """Put those that are archived, with their parts, back into the state before, and return their rows by id.
+async def lock_archived(connection: Connection, org_id: UUID, ids: Sequence[int]) -> dict[int, tuple[int, MemoryState]]:
+    """Lock those that are archived, and return the version of each and the state that it was archived from."""
+    rows = await connection.fetch("lock_archived", org_id=org_id, ids=ids)
+    return {row["memory_id"]: (row["version"], MemoryState(row["state"])) for row in rows}
 
-    They count as used now, so that what archived them does not do so again at once.
-    """
-    rows = await connection.fetch("restore_memories", org_id=org_id, ids=ids, now=now)
-    return {row["memory_id"]: row for row in rows}
+
+async def restore_memories(
+    connection: Connection, org_id: UUID, ids: Sequence[int], state: MemoryState, now: datetime
+) -> None:
+    """Put locked memories, with their parts, into a state, as used now."""
+    parts = await connection.fetch("list_parts", org_id=org_id, ids=ids)
+    everything = sorted([*ids, *(row["memory_id"] for row in parts)])
+    await connection.execute("restore_memories", org_id=org_id, ids=everything, state=state.value, now=now)
+
+
+async def list_documents(connection: Connection, org_id: UUID, ids: Sequence[int]) -> dict[int, int]:
+    """Find the documents of those memories that are parts, by the ids of the parts."""
+    rows = await connection.fetch("list_documents", org_id=org_id, ids=ids)
+    return {row["memory_id"]: row["part_of"] for row in rows}
 
 
 async def align_parts(connection: Connection, org_id: UUID, memory_id: int) -> None:

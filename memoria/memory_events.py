@@ -47,8 +47,16 @@ async def record_events(
     connection: Connection, org_id: UUID, events: Sequence[NewEvent], *, at: datetime, key_id: UUID | None
 ) -> None:
     """Add one event to each of several histories. The caller holds the memories' row locks."""
+    last = await connection.fetch("list_last_event_numbers", org_id=org_id, ids=sorted(new.memory_id for new in events))
+    numbers = {row["memory_id"]: row["event_number"] for row in last}
     rows = [
-        {"memory_id": new.memory_id, "event": new.event, "version": new.version, "fields": dict(new.fields)}
+        {
+            "memory_id": new.memory_id,
+            "event_number": numbers.get(new.memory_id, 0) + 1,
+            "event": new.event,
+            "version": new.version,
+            "fields": dict(new.fields),
+        }
         for new in events
     ]
     await connection.execute("insert_memory_events", org_id=org_id, events=rows, at=at, key_id=key_id)

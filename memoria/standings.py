@@ -1,11 +1,11 @@
 """Store how memories stand: read what decides whether they move, and move them between tiers and out of recall."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
-import asyncpg
 import numpy as np
 
 from memoria.database import Connection
@@ -57,7 +57,7 @@ class Move:
 async def read_standings(
     connection: Connection, org_id: UUID, namespace_id: int, now: datetime, *, after: int, limit: int
 ) -> Standings:
-    """Read the memories after an id that a policy may move; a document counts with its parts."""
+    """Read the memories after an id that a policy may move; parts follow their document and are not among them."""
     packed = await connection.fetch_value(
         "read_standings",
         org_id=org_id,
@@ -111,24 +111,39 @@ async def list_least_retained(
     return [Move(row["memory_id"], row["version"], OUT) for row in rows]
 
 
-async def move_memories(
+async def lock_movable(
     connection: Connection, org_id: UUID, moves: Sequence[Move], now: datetime
-) -> dict[int, asyncpg.Record]:
-    """Move memories with their parts, and return by id what those were that did move.
+) -> dict[int, MemoryState]:
+    """Lock the memories that may still move and return the state of each.
 
-    One that was edited, hidden or used since it was looked at stays.
+    One that was edited, hidden or used since it was looked at is absent.
     """
-    moved = await connection.fetch(
-        "move_memories",
-        org_id=org_id,
-        ids=[move.memory_id for move in moves],
-        versions=[move.version for move in moves],
-        tiers=["" if move.place == OUT else TIER_NAMES[move.place] for move in moves],
-        states=[MemoryState.ARCHIVED.value if move.place == OUT else "" for move in moves],
-        accessed_by=now,
-        now=now,
+    rows = await connection.fetch(
+        "lock_movable", org_id=org_id, ids=[move.memory_id for move in moves], accessed_by=now
     )
-    return {row["memory_id"]: row for row in moved}
+    versions = {move.memory_id: move.version for move in moves}
+    return {row["memory_id"]: MemoryState(row["state"]) for row in rows if row["version"] == versions[row["memory_id"]]}
+
+
+async def move_memories(connection: Connection, org_id: UUID, moves: Sequence[Move], now: datetime) -> None:
+    """Move locked memories, and the parts of documents with them.
+
+    One statement a destination, each by a plain list of ids: a join would be planned by statistics that do not know a
+    tenant that has just arrived.
+    """
+    family: dict[int, list[int]] = {move.memory_id: [move.memory_id] for move in moves}
+    for row in await connection.fetch("list_parts", org_id=org_id, ids=sorted(family)):
+        family[row["part_of"]].append(row["memory_id"])
+    by_place: dict[int, list[int]] = defaultdict(list)
+    for move in moves:
+        by_place[move.place] += family[move.memory_id]
+    for place, ids in sorted(by_place.items()):
+        if place == OUT:
+            await connection.execute(
+                "set_memory_state", org_id=org_id, ids=sorted(ids), state=MemoryState.ARCHIVED, now=now
+            )
+        else:
+            await connection.execute("move_to_tier", org_id=org_id, ids=sorted(ids), tier=TIER_NAMES[place], now=now)
 
 
 async def list_outlived_archived(

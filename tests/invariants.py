@@ -36,10 +36,11 @@ BROKEN = {
         select m.memory_id from memories m where m.org_id = $1
           and not exists (select from embeddings e where e.org_id = m.org_id and e.memory_id = m.memory_id)
           and not exists (select from memories p where p.org_id = m.org_id and p.part_of = m.memory_id)""",
-    "a part is joined to its document, in the same namespace and state": """
+    "a part is joined to its document, in the same namespace, tier and state": """
         select p.memory_id from memories p
         join memories d on d.org_id = p.org_id and d.memory_id = p.part_of
-        where p.org_id = $1 and (p.namespace_id <> d.namespace_id or p.state <> d.state or not exists (
+        where p.org_id = $1 and (p.namespace_id <> d.namespace_id or p.state <> d.state or p.tier <> d.tier
+            or not exists (
             select from edges e where e.org_id = p.org_id and e.source_id = p.memory_id
             and e.target_id = d.memory_id and e.type = 'PartOf'))""",
     "an edge joins two memories of its namespace": """

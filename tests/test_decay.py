@@ -112,6 +112,7 @@ async def test_parts_follow_their_document_and_keep_it_fresh(tenant: Tenant) -> 
     assert (await prune(tenant)).archived == 0
     await use(tenant, parts[0].content, 1)
     assert await prune(tenant) == PruneResult(tenant.principal.own_namespace, 1, 0, 0, 0, 1, dry_run=False)
+    assert (await read(tenant, stored.memory)).access_count == 2
     assert {(await read(tenant, part)).tier for part in parts} == {Tier.EPISODIC}
     assert len(await tenant.listed(Filters(tiers=(Tier.EPISODIC,)))) == len(parts) + 1
     for _ in range(2):

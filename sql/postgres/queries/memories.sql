@@ -188,6 +188,12 @@ from memories
 where org_id = :org_id and part_of = :memory_id
 order by memory_id;
 
+-- name: list_documents
+-- Find the documents that some of the memories are parts of.
+select memory_id, part_of
+from memories
+where org_id = :org_id and memory_id = any(:ids::bigint[]) and part_of is not null;
+
 -- name: lock_memories
 -- Lock memories in order; from then on nobody adds parts to them.
 select memory_id

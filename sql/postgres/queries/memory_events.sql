@@ -12,14 +12,17 @@ from memory_events
 where org_id = :org_id and memory_id = :memory_id
 order by event_number;
 
+-- name: list_last_event_numbers
+-- Read the number of the last event of each of several memories; those without events are absent.
+select memory_id, max(event_number) as event_number
+from memory_events
+where org_id = :org_id and memory_id = any(:ids::bigint[])
+group by memory_id;
+
 -- name: insert_memory_events
 -- Add one event to the history of each of several memories.
 insert into memory_events (org_id, memory_id, event_number, event, version, at, key_id, fields)
-select :org_id, new.memory_id, last.event_number + 1, new.event, new.version, :at, :key_id, new.fields
-from jsonb_to_recordset(:events::jsonb) as new (memory_id bigint, event text, version integer, fields jsonb)
-cross join lateral (
-    select coalesce(max(e.event_number), 0) as event_number
-    from memory_events e
-    where e.org_id = :org_id and e.memory_id = new.memory_id
-) last
+select :org_id, new.memory_id, new.event_number, new.event, new.version, :at, :key_id, new.fields
+from jsonb_to_recordset(:events::jsonb)
+    as new (memory_id bigint, event_number integer, event text, version integer, fields jsonb)
 order by new.memory_id;
