@@ -18,7 +18,7 @@ DAMAGE = {
     "a posting knows its memory's length": "update postings set length = length + 1 where org_id = $1",
     "passages are numbered from 0": "update embeddings set passage = passage + 1000 where org_id = $1",
     "a memory has a vector unless its parts have them": "delete from embeddings where org_id = $1",
-    "a part is joined to its document, in the same namespace and state": "delete from edges where org_id = $1",
+    "a part is joined to its document, in the same namespace, tier and state": "delete from edges where org_id = $1",
     "an edge joins two memories of its namespace": "update edges set namespace_id = 1 where org_id = $1",
     "every edit made a version and an event": "delete from memory_events where org_id = $1",
     "an idempotency key that was committed has its answer": "update idempotent_answers set answer = null"

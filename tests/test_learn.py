@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from memoria.learn import co_retrieved, write_recalls
+from memoria.learn import co_retrieved, with_documents, write_recalls
 from memoria.memories import find_homes
 from memoria.recalls import Recalled, Result, delete_outlived_recalls, find_recall
 from memoria.records import ContextRequest, Filters, Neighbor
@@ -147,3 +147,7 @@ def test_the_five_best_are_paired_once_each() -> None:
     assert len(pairs) == 10
     assert all(low < high for low, high in pairs)
     assert all(0 not in pair for pair in pairs)
+
+
+def test_a_document_is_used_once_by_a_recall_that_returns_parts_of_it() -> None:
+    assert with_documents([1, 2, 5], {1: 9, 2: 9, 5: 8, 7: 6}) == {1, 2, 5, 8, 9}
