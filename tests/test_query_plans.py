@@ -15,6 +15,7 @@ from memoria.embeddings import index_vectors, insert_embeddings
 from memoria.intents import AUTHOR_KEYS
 from memoria.postings import MemoryTerms, insert_postings
 from memoria.spreading import EDGE_TYPES
+from memoria.standings import TIER_NAMES
 from memoria.statements import load_statements
 from memoria.vocabulary import EdgeType
 from tests.tenants import START, raw_of
@@ -185,6 +186,37 @@ async def test_memories_are_read_by_their_key(filled: tuple[Database, UUID], mod
     async with database.tenant(org_id) as connection:
         plan = await explain(connection, mode, name, org_id=org_id, ids=IDS[:50], **place)
     assert "memories" not in scanned_whole(plan)
+
+
+@MODES
+async def test_a_step_of_decay_reads_no_more_than_it_looks_at(filled: tuple[Database, UUID], mode: str) -> None:
+    database, org_id = filled
+    looked_at = {
+        "namespace_id": NAMESPACE,
+        "now": START,
+        "after": 500,
+        "limit": 100,
+        "tiers": TIER_NAMES,
+        "exempt_confidence": 0.9,
+        "rested_since": START,
+    }
+    async with database.tenant(org_id) as connection:
+        plan = await explain(connection, mode, "read_standings", org_id=org_id, **looked_at)
+    assert scanned_whole(plan) == []
+    assert [node["Actual Rows"] for node in plan if "Index Name" in node] == [100]
+
+
+@MODES
+@pytest.mark.parametrize("name", ["lock_movable", "move_to_tier"])
+async def test_memories_are_moved_by_their_key(filled: tuple[Database, UUID], mode: str, name: str) -> None:
+    database, org_id = filled
+    given = {"ids": IDS[:50], "accessed_by": START, "tier": "Buffer", "now": START}
+    wanted = load_statements("postgres")[name].parameters
+    async with database.tenant(org_id) as connection:
+        values = {key: value for key, value in given.items() if key in wanted}
+        plan = await explain(connection, mode, name, org_id=org_id, **values)
+    assert "memories" not in scanned_whole(plan)
+    assert "memories_pkey" in {node.get("Index Name") for node in plan}
 
 
 @MODES
