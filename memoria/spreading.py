@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from memoria.vocabulary import (
     ACTIVATION_FLOOR,
+    CO_RETRIEVAL_SHARE,
     CONVERSATION_BEST,
     CONVERSATION_SHARE,
     EDGE_DECAY,
@@ -232,6 +233,11 @@ def _conductance(edges: Edges, intent: Intent) -> Floats:
     if semantic.any():
         _, slot, fan = np.unique(edges.from_ids[semantic], return_inverse=True, return_counts=True)
         share[semantic] *= SEMANTIC_GAIN / fan[slot]
+    together = edges.types == EDGE_TYPES.index(EdgeType.CO_RETRIEVAL)
+    if together.any():
+        _, slot = np.unique(edges.from_ids[together], return_inverse=True)
+        weighed = np.bincount(slot, edges.weights[together])
+        share[together] *= CO_RETRIEVAL_SHARE / np.maximum(weighed, CO_RETRIEVAL_SHARE)[slot]
     limited: Floats = np.minimum(share, 1.0)
     return limited
 

@@ -199,6 +199,7 @@ EDGE_DECAY = {
     EdgeType.CONTRADICTS: 0.30,  # fixed
 }
 SEMANTIC_GAIN = 0.5  # what all Semantic edges of a memory pass on together, shared among them: likeness floods
+CO_RETRIEVAL_SHARE = 0.4  # most that all CoRetrieval edges of a memory weigh together: what is popular floods, too
 INTENT_BOOST = 1.2  # for the edge type that answers the query's intent; an edge never passes on more than it got
 INTENT_EDGE = {Intent.CAUSAL: EdgeType.CAUSAL, Intent.TEMPORAL: EdgeType.TEMPORAL}
 CONVERSATION_SHARE = 0.2  # of the mean of a conversation's best memories, passed to all its candidates

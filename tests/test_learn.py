@@ -62,6 +62,20 @@ async def test_what_comes_up_together_is_joined_a_little_more_each_time(tenant: 
     assert thrice.edge.weight == pytest.approx(1 - (1 - CO_RETRIEVAL_GAIN) ** 3)
 
 
+async def test_what_is_recalled_again_and_again_is_not_pinned_on_top(tenant: Tenant) -> None:
+    popular = [await tenant.encode(f"The deploy key {number} is rotated in May") for number in range(5)]
+    right = await tenant.encode("The deploy window is on Friday afternoon")
+    tenant.clock.advance(days=60)
+    for _ in range(100):
+        tenant.clock.advance(minutes=1)
+        await tenant.recall("deploy key rotated", limit=5)
+    await tenant.engine.write_lessons()
+    assert (await tenant.engine.get(tenant.principal, popular[0].id)).access_count == 100
+    assert (await tenant.engine.get(tenant.principal, right.id)).access_count == 0
+    for query in ("deploy window", "on which afternoon do we deploy", "what about the deploy on Friday"):
+        assert (await tenant.recalled(query, learn=False))[0] == right.id
+
+
 async def test_a_context_teaches_what_it_holds(tenant: Tenant) -> None:
     memory = await tenant.encode("The deploy key is rotated in May")
     await tenant.engine.build_context(tenant.principal, ContextRequest("deploy key"))

@@ -14,7 +14,7 @@ from memoria.spreading import (
     lift_conversations,
     path_to,
 )
-from memoria.vocabulary import ACTIVATION_FLOOR, EDGE_DECAY, SEMANTIC_GAIN, WAVE_NODES, EdgeType, Intent
+from memoria.vocabulary import ACTIVATION_FLOOR, CO_RETRIEVAL_SHARE, EDGE_DECAY, SEMANTIC_GAIN, WAVE_NODES, EdgeType, Intent
 
 strengths = st.floats(0, 1)
 Link = tuple[int, int, EdgeType, float]
@@ -50,8 +50,8 @@ def strength_of(activation: Activation, memory_id: int) -> float:
 
 @pytest.mark.parametrize("edge_type", [t for t in EDGE_TYPES if t is not EdgeType.SEMANTIC])
 def test_an_edge_passes_on_weight_times_decay(edge_type: EdgeType) -> None:
-    activation = spread({1: 0.8}, both_ways((1, 2, edge_type, 0.5)))
-    assert strength_of(activation, 2) == pytest.approx(0.8 * 0.5 * EDGE_DECAY[edge_type])
+    activation = spread({1: 0.8}, both_ways((1, 2, edge_type, 0.4)))
+    assert strength_of(activation, 2) == pytest.approx(0.8 * 0.4 * EDGE_DECAY[edge_type])
 
 
 def test_paths_that_meet_combine_as_independent_evidence() -> None:
@@ -75,6 +75,16 @@ def test_semantic_neighbours_share_what_one_passes_on() -> None:
     alone = spread({1: 1.0}, both_ways((1, 2, EdgeType.SEMANTIC, 1.0)))
     crowded = spread({1: 1.0}, both_ways(*[(1, i, EdgeType.SEMANTIC, 1.0) for i in (2, 3, 4)]))
     assert strength_of(alone, 2) == pytest.approx(EDGE_DECAY[EdgeType.SEMANTIC] * SEMANTIC_GAIN)
+    assert strength_of(crowded, 2) == pytest.approx(strength_of(alone, 2) / 3)
+
+
+def test_memories_recalled_together_share_what_one_passes_on() -> None:
+    together = EDGE_DECAY[EdgeType.CO_RETRIEVAL]
+    weak = spread({1: 1.0}, both_ways((1, 2, EdgeType.CO_RETRIEVAL, 0.2)))
+    assert strength_of(weak, 2) == pytest.approx(0.2 * together)
+    alone = spread({1: 1.0}, both_ways((1, 2, EdgeType.CO_RETRIEVAL, 1.0)))
+    assert strength_of(alone, 2) == pytest.approx(CO_RETRIEVAL_SHARE * together)
+    crowded = spread({1: 1.0}, both_ways(*[(1, i, EdgeType.CO_RETRIEVAL, 1.0) for i in (2, 3, 4)]))
     assert strength_of(crowded, 2) == pytest.approx(strength_of(alone, 2) / 3)
 
 
