@@ -5,7 +5,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from accounts.environment import EnvironmentReader, SettingsError, Variables
-from memoria.embedding import Embedder, EndpointSettings, FakeEmbedder, OpenAICompatibleEmbedder, open_minilm
+from memoria.embedding import Embedder, EndpointSettings, FakeEmbedder, MiniLM, OpenAICompatibleEmbedder, open_minilm
 
 DEFAULT_DIMENSIONS = 384
 EMBEDDER_VARIABLES: Variables = {
@@ -47,6 +47,13 @@ def read_embedder(read: EnvironmentReader) -> EmbedderSettings:
             raise SettingsError(message)
     dimensions = read.whole_number("MEMORIA_EMBEDDER_DIMENSIONS", 8, 4000)
     return EmbedderSettings(kind, url, read.text("MEMORIA_EMBEDDER_KEY") or None, model, dimensions)
+
+
+def embedder_name(chosen: EmbedderSettings) -> str:
+    """Name the vectors of the embedder without opening it."""
+    if chosen.kind is EmbedderKind.FAKE:
+        return FakeEmbedder(chosen.dimensions).name
+    return MiniLM.name if chosen.kind is EmbedderKind.MINILM else f"{chosen.model}-{chosen.dimensions}"
 
 
 def open_embedder(chosen: EmbedderSettings, home: Path) -> Embedder:

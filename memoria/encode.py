@@ -19,7 +19,7 @@ from memoria.lexical import term_hash, terms
 from memoria.memories import MemoryRow
 from memoria.memory_fields import MemoryFields
 from memoria.namespaces import Namespace
-from memoria.passages import mean_direction, passages_of
+from memoria.passages import embedded_text, mean_direction, passages_of
 from memoria.records import Memory, NewMemory
 from memoria.salience import judge_salience
 from memoria.temporal import Moment, link_in_time
@@ -71,7 +71,7 @@ class Stored:
 
 def searchable_text(fields: MemoryFields) -> str:
     """Join what recall finds a memory by: its title and its content."""
-    return f"{fields.title}\n{fields.content}" if fields.title else fields.content
+    return embedded_text(fields.title, fields.content)
 
 
 def prepare(new: NewMemory, now: datetime, embedder: Embedder) -> Prepared:
@@ -247,14 +247,17 @@ class Encoder:
         new_edges = [edge for key, pairs in nearest.items() for edge in semantic_edges(ids[key], pairs)]
         new_edges += [NewEdge(part, document, EdgeType.PART_OF, 1.0) for part, document in documents_of.items()]
         await edges.insert_edges(self.connection, self.org_id, namespace.id, new_edges + in_time + causal, self.now)
-        await namespaces.grow_namespace(
+        grown = await namespaces.grow_namespace(
             self.connection,
             self.org_id,
             namespace.id,
             memories=len(rows),
             terms=sum(item.length for item in everything),
             embeddings=sum(len(item.passages) for item in embedded),
+            embedder=self.embedder_name,
         )
+        if not grown:
+            raise MovedError("the namespace has changed over to another embedder")
         return ids
 
     async def _compare(

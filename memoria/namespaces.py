@@ -118,17 +118,30 @@ def require_embedder(namespace: Namespace, embedder: str) -> Namespace:
 
 
 async def grow_namespace(
-    connection: Connection, org_id: UUID, namespace_id: int, *, memories: int, terms: int, embeddings: int
-) -> None:
-    """Move a namespace's counters. Call it last: it locks the row that all writers of the namespace share."""
-    await connection.execute(
+    connection: Connection,
+    org_id: UUID,
+    namespace_id: int,
+    *,
+    memories: int,
+    terms: int,
+    embeddings: int,
+    embedder: str | None = None,
+) -> bool:
+    """Move a namespace's counters. Call it last: it locks the row that all writers of the namespace share.
+
+    False when the namespace has changed over to another embedder than `embedder`: the vectors that were written in
+    this transaction do not belong there.
+    """
+    moved = await connection.execute(
         "grow_namespace",
         org_id=org_id,
         namespace_id=namespace_id,
         memories=memories,
         terms=terms,
         embeddings=embeddings,
+        embedder=embedder,
     )
+    return moved == 1
 
 
 async def list_namespaces(

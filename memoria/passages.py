@@ -10,6 +10,11 @@ from memoria.embedding.port import Embedder
 SMALLEST_NORM = 1e-12  # passages that cancel out have no direction: do not divide by zero
 
 
+def embedded_text(title: str | None, content: str) -> str:
+    """Join what a memory is embedded by: its title and its content."""
+    return f"{title}\n{content}" if title else content
+
+
 def passages_of(embedder: Embedder, text: str) -> list[str]:
     """Cut a text into passages that fit the embedder's window; a short one is its own only passage."""
     return split_passages(text, embedder.token_offsets(text), embedder.max_tokens, embedder.count_tokens)

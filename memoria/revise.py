@@ -11,7 +11,7 @@ import numpy as np
 from memoria import archive, edges, embeddings, memories, memory_events, namespaces, postings
 from memoria.database import Connection
 from memoria.embedding.port import Embedder
-from memoria.encode import NEIGHBORS, Encoder, Prepared, Vectors, prepare, semantic_edges
+from memoria.encode import NEIGHBORS, Encoder, MovedError, Prepared, Vectors, prepare, semantic_edges
 from memoria.errors import ConflictError, InvalidInputError
 from memoria.forget import delete_everywhere
 from memoria.memories import MemoryRow, memory_from_row, no_such_memory
@@ -167,6 +167,7 @@ async def _reindex(
     namespace = await namespaces.find_namespace(connection, org_id, row["namespace"])
     if namespace is None:
         raise no_such_memory()
+    namespaces.require_embedder(namespace, encoder.embedder_name)
     terms = postings.MemoryTerms(memory_id, prepared.frequencies, prepared.length)
     await postings.insert_postings(connection, org_id, namespace_id, [terms])
     passages = vectors[prepared.passages] if prepared.passages else np.empty((0, 0))
@@ -176,14 +177,17 @@ async def _reindex(
         await encoder.add_parts(namespace, memory_id, prepared.parts, vectors)
         await memories.align_parts(connection, org_id, memory_id)
     inserted = await embeddings.insert_embeddings(connection, org_id, namespace_id, [(memory_id, passages)])
-    await namespaces.grow_namespace(
+    grown = await namespaces.grow_namespace(
         connection,
         org_id,
         namespace_id,
         memories=0,
         terms=prepared.length - row["term_count"],
         embeddings=inserted - removed,
+        embedder=encoder.embedder_name,
     )
+    if not grown:
+        raise MovedError("the namespace has changed over to another embedder")
 
 
 async def _join_nearest(encoder: Encoder, namespace: Namespace, memory_id: int, passages: np.ndarray) -> None:

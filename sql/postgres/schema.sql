@@ -47,6 +47,23 @@ $$;
 
 ALTER FUNCTION public.find_jobs_of_all(wanted_state text, wanted_id bigint, wanted integer) OWNER TO memoria_lookup;
 
+CREATE FUNCTION public.find_namespaces_to_reembed(wanted_embedder text, wanted integer) RETURNS TABLE(org_id uuid, namespace_id bigint)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+    select n.org_id, n.namespace_id
+    from namespaces n
+    where n.embedder <> wanted_embedder
+      and not exists (
+          select from jobs j
+          where j.org_id = n.org_id and j.namespace_id = n.namespace_id and j.kind = 'reembed'
+            and j.state in ('queued', 'running', 'dead') and j.payload ->> 'embedder' = wanted_embedder
+      )
+    limit wanted
+$$;
+
+ALTER FUNCTION public.find_namespaces_to_reembed(wanted_embedder text, wanted integer) OWNER TO memoria_lookup;
+
 CREATE FUNCTION public.find_namespaces_to_schedule(wanted_kind text, period timestamp with time zone, wanted integer) RETURNS TABLE(org_id uuid, namespace_id bigint)
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'public', 'pg_temp'
@@ -704,6 +721,22 @@ CREATE TABLE public.schema_migrations (
 
 ALTER TABLE public.schema_migrations OWNER TO memoria_owner;
 
+CREATE TABLE public.staged_embeddings (
+    org_id uuid NOT NULL,
+    namespace_id bigint NOT NULL,
+    memory_id bigint NOT NULL,
+    passage smallint NOT NULL,
+    version integer NOT NULL,
+    embedder text NOT NULL,
+    embedding public.halfvec(384) NOT NULL
+);
+
+ALTER TABLE ONLY public.staged_embeddings FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE public.staged_embeddings OWNER TO memoria_owner;
+
+COMMENT ON COLUMN public.staged_embeddings.version IS 'of the memory that was embedded: an edit makes it stale';
+
 ALTER TABLE ONLY public.embeddings ATTACH PARTITION public.embeddings_00 FOR VALUES WITH (modulus 16, remainder 0);
 
 ALTER TABLE ONLY public.embeddings ATTACH PARTITION public.embeddings_01 FOR VALUES WITH (modulus 16, remainder 1);
@@ -844,6 +877,9 @@ ALTER TABLE ONLY public.recalls
 ALTER TABLE ONLY public.schema_migrations
     ADD CONSTRAINT schema_migrations_pkey PRIMARY KEY (name);
 
+ALTER TABLE ONLY public.staged_embeddings
+    ADD CONSTRAINT staged_embeddings_pkey PRIMARY KEY (org_id, namespace_id, memory_id, passage);
+
 CREATE INDEX edges_target_idx ON public.edges USING btree (org_id, target_id, source_id, type) INCLUDE (weight, namespace_id);
 
 CREATE INDEX embeddings_graph_idx ON ONLY public.embeddings USING hnsw (embedding public.halfvec_cosine_ops) WITH (m='16', ef_construction='64') WHERE in_graph;
@@ -959,6 +995,8 @@ CREATE INDEX recalls_asked_idx ON public.recalls USING btree (org_id, namespace_
 CREATE INDEX recalls_at_idx ON public.recalls USING btree (org_id, at);
 
 CREATE INDEX recalls_outlived_idx ON public.recalls USING btree (at);
+
+CREATE INDEX staged_embeddings_memory_idx ON public.staged_embeddings USING btree (org_id, memory_id);
 
 ALTER INDEX public.embeddings_graph_idx ATTACH PARTITION public.embeddings_00_embedding_idx;
 
@@ -1095,6 +1133,9 @@ ALTER TABLE ONLY public.namespaces
 ALTER TABLE ONLY public.recalls
     ADD CONSTRAINT recalls_namespace_fkey FOREIGN KEY (org_id, namespace_id) REFERENCES public.namespaces(org_id, namespace_id) ON DELETE CASCADE;
 
+ALTER TABLE ONLY public.staged_embeddings
+    ADD CONSTRAINT staged_embeddings_memory_fkey FOREIGN KEY (org_id, memory_id) REFERENCES public.memories(org_id, memory_id) ON DELETE CASCADE;
+
 ALTER TABLE public.accounts ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY accounts_lookup ON public.accounts FOR SELECT TO memoria_lookup USING (true);
@@ -1169,6 +1210,10 @@ CREATE POLICY recalls_lookup ON public.recalls FOR SELECT TO memoria_lookup USIN
 
 CREATE POLICY recalls_tenant ON public.recalls USING ((org_id = ( SELECT (NULLIF(current_setting('app.org_id'::text, true), ''::text))::uuid AS "nullif"))) WITH CHECK ((org_id = ( SELECT (NULLIF(current_setting('app.org_id'::text, true), ''::text))::uuid AS "nullif")));
 
+ALTER TABLE public.staged_embeddings ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY staged_embeddings_tenant ON public.staged_embeddings USING ((org_id = ( SELECT (NULLIF(current_setting('app.org_id'::text, true), ''::text))::uuid AS "nullif"))) WITH CHECK ((org_id = ( SELECT (NULLIF(current_setting('app.org_id'::text, true), ''::text))::uuid AS "nullif")));
+
 GRANT USAGE ON SCHEMA public TO memoria_app;
 GRANT USAGE ON SCHEMA public TO memoria_lookup;
 
@@ -1180,6 +1225,9 @@ GRANT ALL ON FUNCTION public.find_api_key(wanted_hash bytea) TO memoria_app;
 
 REVOKE ALL ON FUNCTION public.find_jobs_of_all(wanted_state text, wanted_id bigint, wanted integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.find_jobs_of_all(wanted_state text, wanted_id bigint, wanted integer) TO memoria_app;
+
+REVOKE ALL ON FUNCTION public.find_namespaces_to_reembed(wanted_embedder text, wanted integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.find_namespaces_to_reembed(wanted_embedder text, wanted integer) TO memoria_app;
 
 REVOKE ALL ON FUNCTION public.find_namespaces_to_schedule(wanted_kind text, period timestamp with time zone, wanted integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.find_namespaces_to_schedule(wanted_kind text, period timestamp with time zone, wanted integer) TO memoria_app;
@@ -1253,3 +1301,5 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.recalls TO memoria_app;
 GRANT SELECT ON TABLE public.recalls TO memoria_lookup;
 
 GRANT SELECT ON TABLE public.schema_migrations TO memoria_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.staged_embeddings TO memoria_app;

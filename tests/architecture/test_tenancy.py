@@ -19,6 +19,7 @@ LOOKUPS = dict.fromkeys(
         "find_namespaces_to_schedule",
         "find_organizations_to_schedule",
         "find_outlived_jobs",
+        "find_namespaces_to_reembed",
         "find_jobs_of_all",
         "count_jobs_of_all",
         "find_outlived_recalls",

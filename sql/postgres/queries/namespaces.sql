@@ -25,12 +25,13 @@ cross join lateral (
 where n.org_id = :org_id and n.name = :name;
 
 -- name: grow_namespace
--- Move a namespace's counters by what a transaction added or took away; last in it, since it locks the row.
+-- Move a namespace's counters by what a transaction added or took away; last in it, since it locks the row. Nothing
+-- is moved once the namespace has changed over to another embedder than the one that is given.
 update namespaces
 set memory_count = memory_count + :memories,
     term_count = term_count + :terms,
     embedding_count = embedding_count + :embeddings
-where org_id = :org_id and namespace_id = :namespace_id;
+where org_id = :org_id and namespace_id = :namespace_id and (:embedder::text is null or embedder = :embedder);
 
 -- name: list_namespaces
 -- Read a page of namespaces by name, those a key may touch alone: exact names and prefixes (an empty list means all).
