@@ -5,7 +5,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from accounts.environment import EnvironmentReader, SettingsError, Variables
-from memoria.embedding import Embedder, EndpointSettings, FakeEmbedder, MiniLM, OpenAICompatibleEmbedder, open_minilm
+from memoria.embedding import Embedder, EndpointSettings, FakeEmbedder, OpenAICompatibleEmbedder, open_minilm
 
 DEFAULT_DIMENSIONS = 384
 EMBEDDER_VARIABLES: Variables = {
@@ -14,6 +14,17 @@ EMBEDDER_VARIABLES: Variables = {
     "MEMORIA_EMBEDDER_KEY": ("", "bearer token of the endpoint"),
     "MEMORIA_EMBEDDER_MODEL": ("", "model name at the endpoint"),
     "MEMORIA_EMBEDDER_DIMENSIONS": (str(DEFAULT_DIMENSIONS), "length of its vectors"),
+}
+
+
+PREVIOUS = "MEMORIA_PREVIOUS_EMBEDDER"
+PREVIOUS_VARIABLES: Variables = {
+    PREVIOUS: ("", "the embedder of before, while namespaces change over to the new one; unset: none"),
+    **{
+        name.replace("MEMORIA_EMBEDDER", PREVIOUS): (default, meaning)
+        for name, (default, meaning) in EMBEDDER_VARIABLES.items()
+        if name != "MEMORIA_EMBEDDER"
+    },
 }
 
 
@@ -36,24 +47,22 @@ class EmbedderSettings:
     dimensions: int
 
 
-def read_embedder(read: EnvironmentReader) -> EmbedderSettings:
-    """Read the settings of the embedder. Raises SettingsError."""
-    kind = EmbedderKind(read.choice("MEMORIA_EMBEDDER", tuple(EmbedderKind)))
-    url = read.url("MEMORIA_EMBEDDER_URL", ("https", "http"))
-    model = read.text("MEMORIA_EMBEDDER_MODEL") or None
-    for name, value in (("MEMORIA_EMBEDDER_URL", url), ("MEMORIA_EMBEDDER_MODEL", model)):
+def read_embedder(read: EnvironmentReader, variable: str = "MEMORIA_EMBEDDER") -> EmbedderSettings:
+    """Read the settings of the embedder, which begin with `variable`. Raises SettingsError."""
+    kind = EmbedderKind(read.choice(variable, tuple(EmbedderKind)))
+    url = read.url(f"{variable}_URL", ("https", "http"))
+    model = read.text(f"{variable}_MODEL") or None
+    for name, value in ((f"{variable}_URL", url), (f"{variable}_MODEL", model)):
         if kind is EmbedderKind.OPENAI and value is None:
-            message = f"{name} is required when MEMORIA_EMBEDDER is openai."
+            message = f"{name} is required when {variable} is openai."
             raise SettingsError(message)
-    dimensions = read.whole_number("MEMORIA_EMBEDDER_DIMENSIONS", 8, 4000)
-    return EmbedderSettings(kind, url, read.text("MEMORIA_EMBEDDER_KEY") or None, model, dimensions)
+    dimensions = read.whole_number(f"{variable}_DIMENSIONS", 8, 4000)
+    return EmbedderSettings(kind, url, read.text(f"{variable}_KEY") or None, model, dimensions)
 
 
-def embedder_name(chosen: EmbedderSettings) -> str:
-    """Name the vectors of the embedder without opening it."""
-    if chosen.kind is EmbedderKind.FAKE:
-        return FakeEmbedder(chosen.dimensions).name
-    return MiniLM.name if chosen.kind is EmbedderKind.MINILM else f"{chosen.model}-{chosen.dimensions}"
+def read_previous_embedder(read: EnvironmentReader) -> EmbedderSettings | None:
+    """Read the settings of the embedder of before; None when there is none. Raises SettingsError."""
+    return read_embedder(read, PREVIOUS) if read.text(PREVIOUS) else None
 
 
 def open_embedder(chosen: EmbedderSettings, home: Path) -> Embedder:

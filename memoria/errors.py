@@ -53,5 +53,9 @@ class UnavailableError(MemoriaError):
     code = "UNAVAILABLE"
 
 
+class OtherEmbedderError(UnavailableError):
+    """Say that a namespace holds the vectors of another embedder, whose name is `details["embedder"]`."""
+
+
 class EmbedderUnavailableError(UnavailableError):
     """Say that the embedding model or endpoint failed after its retries."""

@@ -10,7 +10,7 @@ import asyncpg
 import numpy as np
 
 from memoria.database import Connection, unpack_ids
-from memoria.errors import ForbiddenError, InvalidInputError, UnavailableError
+from memoria.errors import ForbiddenError, InvalidInputError, OtherEmbedderError, UnavailableError
 from memoria.records import NamespaceInfo, NamespaceStats, Principal
 from memoria.vocabulary import MAX_NAMESPACE_CHARACTERS, Scope
 
@@ -109,10 +109,11 @@ async def ensure_namespace(
 
 
 def require_embedder(namespace: Namespace, embedder: str) -> Namespace:
-    """Refuse to mix vectors of two models. Raises UnavailableError naming both."""
+    """Refuse to mix vectors of two models. Raises OtherEmbedderError naming both."""
     if namespace.embedder != embedder:
-        raise UnavailableError(
-            f"This namespace was embedded by {namespace.embedder}, and the server now runs {embedder}."
+        raise OtherEmbedderError(
+            f"This namespace was embedded by {namespace.embedder}, and the server now runs {embedder}.",
+            embedder=namespace.embedder,
         )
     return namespace
 

@@ -19,7 +19,7 @@ from accounts.logs import configure_logging
 from accounts.metrics import serve_metrics
 from memoria.embedding import Embedder
 from memoria.engine import Engine
-from memoria.errors import NotFoundError
+from memoria.errors import NotFoundError, UnavailableError
 from server.edge import Edge
 from server.limits import RateLimiter
 from server.mcp_endpoint import McpEndpoint
@@ -33,6 +33,7 @@ from server.services import Services, utc_now
 from server.settings import Settings
 
 KEY_USE_SECONDS = 30.0
+PLAN_SECONDS = 60.0
 
 
 def create_app(settings: Settings, clock: Callable[[], datetime] = utc_now) -> Starlette:
@@ -66,13 +67,13 @@ async def _lifespan(
         if settings.metrics_port is not None and settings.processes == 1:
             stack.callback(serve_metrics(services.metrics.registry, settings.host, settings.metrics_port))
         await stack.enter_async_context(mcp.run())
-        writer = asyncio.create_task(_write_key_uses(services))
+        loops = [asyncio.create_task(loop(services)) for loop in (_write_key_uses, _plan_reembedding)]
         try:
             yield
         finally:
-            writer.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await writer
+            for loop in loops:
+                loop.cancel()
+            await asyncio.gather(*loops, return_exceptions=True)
             await services.key_uses.flush(services.engine.database)
 
 
@@ -81,7 +82,14 @@ async def _open_services(
 ) -> Services:
     if settings.database_url is None:
         raise SettingsError("DATABASE_URL is not set.")
-    engine = await Engine.open(settings.database_url, embedder, clock=clock, pool_size=settings.pool_size)
+    before = settings.previous_embedder
+    engine = await Engine.open(
+        settings.database_url,
+        embedder,
+        clock=clock,
+        pool_size=settings.pool_size,
+        previous=None if before is None else open_embedder(before, settings.home),
+    )
     stack.push_async_callback(engine.close)
     await asyncio.to_thread(engine.warm_up)
     limiter = RateLimiter.open(settings.redis_url)
@@ -93,6 +101,16 @@ async def _write_key_uses(services: Services) -> None:
     while True:
         await asyncio.sleep(KEY_USE_SECONDS)
         await services.key_uses.flush(services.engine.database)
+
+
+async def _plan_reembedding(services: Services) -> None:
+    """Have the namespaces re-embedded that another embedder has embedded."""
+    while True:
+        # The next round is soon enough for a database that is away.
+        planned = 0
+        with contextlib.suppress(UnavailableError):
+            planned = await services.engine.jobs.plan_reembedding()
+        await asyncio.sleep(0 if planned else PLAN_SECONDS)
 
 
 async def _no_such_route(scope: Scope, receive: Receive, send: Send) -> Any:

@@ -10,7 +10,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from accounts.embedders import EMBEDDER_VARIABLES, EmbedderSettings, read_embedder
+from accounts.embedders import (
+    EMBEDDER_VARIABLES,
+    PREVIOUS_VARIABLES,
+    EmbedderSettings,
+    read_embedder,
+    read_previous_embedder,
+)
 from accounts.environment import EnvironmentReader, LogLevel, SettingsError, Variables, describe_variables
 
 SECRET_KEY_BYTES = 32
@@ -39,6 +45,7 @@ class Settings:
     public_url: str
     metrics_port: int | None
     embedder: EmbedderSettings
+    previous_embedder: EmbedderSettings | None
     processes: int
     pool_size: int
     log_level: LogLevel
@@ -63,6 +70,7 @@ _VARIABLES: Variables = {
     ),
     "MEMORIA_METRICS_PORT": ("", "port for Prometheus metrics on HOST; unset: none"),
     **EMBEDDER_VARIABLES,
+    **PREVIOUS_VARIABLES,
     "MEMORIA_PROCESSES": ("1", "number of server processes"),
     "MEMORIA_POOL_SIZE": ("10", "database connections of each process"),
     "MEMORIA_LOG_LEVEL": ("info", "debug, info, warning or error"),
@@ -94,6 +102,7 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
         public_url=public_url.rstrip("/"),
         metrics_port=read.optional_port("MEMORIA_METRICS_PORT"),
         embedder=read_embedder(read),
+        previous_embedder=read_previous_embedder(read),
         processes=read.whole_number("MEMORIA_PROCESSES", 1, 64),
         pool_size=read.whole_number("MEMORIA_POOL_SIZE", 1, 200),
         log_level=read.log_level(),

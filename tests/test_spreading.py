@@ -14,7 +14,15 @@ from memoria.spreading import (
     lift_conversations,
     path_to,
 )
-from memoria.vocabulary import ACTIVATION_FLOOR, CO_RETRIEVAL_SHARE, EDGE_DECAY, SEMANTIC_GAIN, WAVE_NODES, EdgeType, Intent
+from memoria.vocabulary import (
+    ACTIVATION_FLOOR,
+    CO_RETRIEVAL_SHARE,
+    EDGE_DECAY,
+    SEMANTIC_GAIN,
+    WAVE_NODES,
+    EdgeType,
+    Intent,
+)
 
 strengths = st.floats(0, 1)
 Link = tuple[int, int, EdgeType, float]

@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 
 import structlog
 
-from accounts.embedders import embedder_name
 from accounts.environment import SettingsError
 from accounts.logs import configure_logging
 from accounts.metrics import serve_metrics
@@ -25,7 +24,6 @@ from workers.registry import KINDS, TASKS
 from workers.runner import Pace, Runner
 from workers.schedule import AWAY_SECONDS, Task, run_tasks
 from workers.settings import Settings, describe_settings, read_settings
-from workers.tasks import reembed
 
 CONNECTIONS_PER_JOB = 2  # its own, and that of its heartbeat
 CONNECTIONS_OF_TASKS = 3  # shared by the rounds of upkeep and by claims
@@ -34,13 +32,12 @@ NICENESS = 10  # requests come first
 _DESCRIPTION = """\
 Run Memoria's jobs and background tasks. Several such processes are safe together.
 
-  index_vectors     puts the vectors of large namespaces into the graph index
-  plan_jobs         enqueues the jobs of schedules
-  plan_reembedding  enqueues jobs for namespaces that another embedder has embedded
-  purge_answers     deletes answers kept for idempotency keys after 24 hours
-  purge_jobs        deletes jobs 30 days after their end
-  purge_recalls     deletes recalls after 30 days, when feedback no longer refers to them
-  expire            deletes memories 30 days after they have expired
+  index_vectors   puts the vectors of large namespaces into the graph index
+  plan_jobs       enqueues the jobs of schedules
+  purge_answers   deletes answers kept for idempotency keys after 24 hours
+  purge_jobs      deletes jobs 30 days after their end
+  purge_recalls   deletes recalls after 30 days, when feedback no longer refers to them
+  expire          deletes memories 30 days after they have expired
 """
 
 
@@ -65,15 +62,8 @@ def main(
         return 1
     configure_logging(settings.log_level)
     os.nice(NICENESS)
-    asyncio.run(_work(settings, kinds, [*tasks, *_planning(kinds, settings)], pace or Pace()))
+    asyncio.run(_work(settings, kinds, [*tasks, plan_task(kinds)], pace or Pace()))
     return 0
-
-
-def _planning(kinds: Sequence[Kind], settings: Settings) -> list[Task]:
-    planning = [plan_task(kinds)]
-    if reembed.KIND in kinds:
-        planning.append(reembed.plan_reembedding(embedder_name(settings.embedder)))
-    return planning
 
 
 async def _work(settings: Settings, kinds: Sequence[Kind], tasks: Sequence[Task], pace: Pace) -> None:

@@ -1,6 +1,7 @@
 """The engine: one short method per public verb. It owns each transaction and delegates the rest."""
 
 import asyncio
+import copy
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -12,6 +13,7 @@ from memoria.context import build_context, context_recall
 from memoria.database import Connection, Database
 from memoria.embedding.port import Embedder
 from memoria.encode import Encoder, embed_prepared
+from memoria.engine.embedders import with_either_embedder
 from memoria.engine.jobs import Jobs
 from memoria.engine.learning import Learning
 from memoria.engine.transactions import Clock, Transactions, utc_now
@@ -78,7 +80,9 @@ class Engine:
     database or the embedder is away. A write with `once` is done once: a repeat gets the stored answer as Replay.
     """
 
-    def __init__(self, database: Database, embedder: Embedder, clock: Clock = utc_now) -> None:
+    def __init__(
+        self, database: Database, embedder: Embedder, clock: Clock = utc_now, *, previous: Embedder | None = None
+    ) -> None:
         self.database = database
         self._embedder = embedder
         self._clock = clock
@@ -87,14 +91,24 @@ class Engine:
         self._learner = RecallLearner(database)
         self.learning = Learning(database, embedder, clock, self._ids, self._transactions, self._learner)
         self.upkeep = Upkeep(database, self._transactions, self._ids, embedder.name, clock)
-        self.jobs = Jobs(database)
+        self.jobs = Jobs(database, embedder.name, self._ids, clock)
+        self.twin = None if previous is None else self._with_embedder(previous)
 
     @classmethod
     async def open(
-        cls, database_url: str, embedder: Embedder, *, clock: Clock = utc_now, pool_size: int = 10
+        cls,
+        database_url: str,
+        embedder: Embedder,
+        *,
+        clock: Clock = utc_now,
+        pool_size: int = 10,
+        previous: Embedder | None = None,
     ) -> "Engine":
-        """Connect to a migrated database. Raises UnavailableError when it does not answer."""
-        engine = cls(await Database.open(database_url, pool_size=pool_size), embedder, clock)
+        """Connect to a migrated database. Raises UnavailableError when it does not answer.
+
+        `previous` serves the namespaces that it has embedded until they have changed over to `embedder`.
+        """
+        engine = cls(await Database.open(database_url, pool_size=pool_size), embedder, clock, previous=previous)
         engine._learner.start()
         return engine
 
@@ -102,7 +116,15 @@ class Engine:
         """Let running calls end and write what they taught, then close the embedder and the connections."""
         await self._learner.close()
         await self._embedder.close()
+        if self.twin is not None:
+            await self.twin._embedder.close()
         await self.database.close()
+
+    def _with_embedder(self, embedder: Embedder) -> "Engine":
+        """Make an engine that differs in its embedder alone, and shares all the rest."""
+        twin = copy.copy(self)
+        twin._embedder, twin.twin = embedder, None
+        return twin
 
     def warm_up(self) -> None:
         """Read the vocabularies that the first call would otherwise wait for: about half a second. Blocks."""
@@ -124,6 +146,7 @@ class Engine:
             return stored
         return cast(Encoded, stored[0])  # an atomic batch holds no failures
 
+    @with_either_embedder
     async def encode_batch(
         self, principal: Principal, items: Sequence[NewMemory], *, atomic: bool = True, once: Once | None = None
     ) -> tuple[Encoded | EncodeFailure, ...] | Replay:
@@ -165,6 +188,7 @@ class Engine:
                 self._learner.note(noted)
         return tuple(answer for answer, _ in answers)
 
+    @with_either_embedder
     async def _recall_noted(
         self, principal: Principal, requests: Sequence[RecallRequest]
     ) -> list[tuple[Recall, Recalled | None]]:
@@ -202,6 +226,7 @@ class Engine:
         """Write now what recalls have taught; else it is written within a second."""
         await self._learner.flush()
 
+    @with_either_embedder
     async def search(self, principal: Principal, request: SearchRequest) -> SearchPage:
         """Rank by words and meaning, page by page, without spreading or learning."""
         namespaces.require_scope(principal, Scope.READ)
@@ -267,6 +292,7 @@ class Engine:
 
     # Change
 
+    @with_either_embedder
     async def update(self, principal: Principal, memory_id: int, patch: MemoryPatch) -> Memory:
         """Edit a memory: it keeps its id, gets a new version, and is embedded and indexed again.
 

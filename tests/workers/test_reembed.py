@@ -12,13 +12,12 @@ from memoria import jobs
 from memoria.embedding import Embedder, FakeEmbedder
 from memoria.engine import Engine
 from memoria.errors import UnavailableError
-from memoria.records import MemoryPatch, NewMemory
+from memoria.records import MemoryPatch, NewMemory, RecallRequest, SearchRequest
 from memoria.vocabulary import JobKind, JobState
 from tests.tenants import Tenant
 from tests.workers.job_rig import FAST, enqueue, read
 from workers.runner import Outcome, Runner
 from workers.tasks import reembed
-from workers.tasks.reembed import plan_reembedding
 
 pytestmark = pytest.mark.anyio
 
@@ -200,10 +199,56 @@ async def test_one_job_is_planned_for_each_namespace_of_another_embedder(tenant:
     name = f"planned-{tenant.principal.org_id}"
     await tenant.encode("The first", namespace="one")
     await tenant.encode("The second", namespace="two")
-    task = plan_reembedding(name)
-    while await task.run(tenant.database, tenant.clock()):
+    engine = Engine(tenant.database, OtherEmbedder(name), tenant.clock)
+    while await engine.jobs.plan_reembedding():
         pass
     rows = await tenant.fetch("select namespace_id, kind, payload from jobs")
     assert len({row["namespace_id"] for row in rows}) == len(rows) == 2
     assert {(row["kind"], row["payload"]["embedder"]) for row in rows} == {(JobKind.REEMBED, name)}
-    assert await task.run(tenant.database, tenant.clock()) == 0
+    assert await engine.jobs.plan_reembedding() == 0
+
+
+async def test_a_server_with_both_embedders_serves_before_and_after_the_change(tenant: Tenant) -> None:
+    before, other = FakeEmbedder(), OtherEmbedder()
+    first = await tenant.encode("We deploy on Fridays")
+    both = replace(tenant, engine=Engine(tenant.database, other, tenant.clock, previous=before))
+
+    async def use(text: str) -> None:
+        memory = await both.encode(text)
+        assert (await both.recall(text, limit=1)).hits[0].memory.id == memory.id
+        page = await both.engine.search(both.principal, SearchRequest(text))
+        assert page.items[0].memory.id == memory.id
+        changed = await both.engine.update(both.principal, memory.id, MemoryPatch({"content": f"{text}, really"}))
+        assert (await both.recall(changed.content, limit=1)).hits[0].memory.id == memory.id
+
+    await use("Written before the change")
+    assert (await tenant.fetch("select embedder from namespaces"))[0]["embedder"] == before.name
+    await ask(tenant, other.name)
+    assert await runner_with(tenant, other).run_one() is Outcome.SUCCEEDED
+    await use("Written after the change")
+    assert (await both.recall("We deploy on Fridays", limit=1)).hits[0].memory.id == first.id
+    await both.encode("A new place", namespace="new")
+    rows = await tenant.fetch("select distinct embedder from namespaces")
+    assert [row["embedder"] for row in rows] == [other.name]
+
+
+async def test_a_call_during_the_change_is_served_by_the_one_or_the_other(tenant: Tenant) -> None:
+    other, before = OtherEmbedder(), OtherEmbedder("fake-384")
+    await tenant.encode("We deploy on Fridays")
+    await ask(tenant, other.name)
+
+    async def change_over(call: int) -> None:
+        before.meanwhile = None
+        assert await runner_with(tenant, other).run_one() is Outcome.SUCCEEDED
+
+    before.meanwhile = change_over
+    both = replace(tenant, engine=Engine(tenant.database, other, tenant.clock, previous=before))
+    await both.encode("Written during the change")
+    assert tuple((await tenant.fetch(SETTLED))[0]) == (other.name, 2, 2, 0)
+
+
+async def test_vectors_of_a_third_embedder_are_refused(tenant: Tenant) -> None:
+    await tenant.encode("We deploy on Fridays")
+    both = Engine(tenant.database, OtherEmbedder(), tenant.clock, previous=OtherEmbedder("third-384"))
+    with pytest.raises(UnavailableError):
+        await both.recall(tenant.principal, RecallRequest("deploy"))

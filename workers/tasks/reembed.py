@@ -1,42 +1,35 @@
-"""Give a namespace the vectors of the embedder that this worker runs.
+"""Give a namespace the vectors of the embedder that the servers run, and this worker too.
 
 They are made batch by batch beside those that serve; when the last one is there, they take their place at once. An
 attempt goes on where an earlier one has ended.
 """
 
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Any
 
 import asyncpg
 
-from memoria import jobs, staged_embeddings
-from memoria.database import Database
+from memoria import staged_embeddings
 from memoria.embedding import Embedder
 from memoria.errors import InvalidInputError, UnavailableError
-from memoria.identifiers import IdMaker
-from memoria.job_records import JobPriority, NewJob
 from memoria.reembed import change_over, embed_dampened, embed_texts
 from memoria.vocabulary import JobKind
-from workers.clock import utc_now
 from workers.kinds import Kind
 from workers.running import RunningJob
-from workers.schedule import Task
 
 BATCH_MEMORIES = 64  # a batch is embedded in a second or less by the bundled model
 STORED_DIMENSIONS = 384  # of the column that vectors are kept in
-PLAN_SECONDS = 60.0
 
 
 async def run(job: RunningJob) -> Mapping[str, Any]:
     """Re-embed the job's namespace, and return how many memories were embedded."""
     embedder, embedded = await job.embedder(), 0
-    _require_storable(embedder, job.payload)
     while job.namespace_id is not None:
         async with job.transaction() as connection:
             found = await staged_embeddings.read_embedder(connection, job.org_id, job.namespace_id)
-            if found is None or found[0] == embedder.name:
+            if found is None or found[0] == job.payload["embedder"]:
                 break
+            _require_wanted(embedder, job.payload)
             done = await staged_embeddings.begin(connection, job.org_id, job.namespace_id, embedder.name)
         embedded += await _stage_all(job, job.namespace_id, embedder, done, total=found[1])
         if await _change_over(job, job.namespace_id, embedder):
@@ -44,13 +37,13 @@ async def run(job: RunningJob) -> Mapping[str, Any]:
     return {"embedder": embedder.name, "embedded": embedded}
 
 
-def _require_storable(embedder: Embedder, payload: Mapping[str, Any]) -> None:
+def _require_wanted(embedder: Embedder, payload: Mapping[str, Any]) -> None:
+    if embedder.name != payload["embedder"]:
+        # Workers may be changing from one to the other: the next attempt is perhaps one of the others'.
+        raise UnavailableError(f"The servers run {payload['embedder']}, and the worker runs {embedder.name}.")
     if embedder.dimensions != STORED_DIMENSIONS:
         message = f"Vectors of {STORED_DIMENSIONS} dimensions are stored; {embedder.name} makes {embedder.dimensions}."
         raise InvalidInputError(message)
-    if embedder.name != payload["embedder"]:
-        # Workers are changing from one to the other: the next attempt may be one of the others'.
-        raise UnavailableError(f"The job is for {payload['embedder']}, and the worker runs {embedder.name}.")
 
 
 async def _stage_all(job: RunningJob, namespace_id: int, embedder: Embedder, done: int, total: int) -> int:
@@ -84,20 +77,3 @@ async def _change_over(job: RunningJob, namespace_id: int, embedder: Embedder) -
 
 
 KIND = Kind(JobKind.REEMBED, run)
-
-
-def plan_reembedding(embedder_name: str) -> Task:
-    """Make the task that enqueues a job for each namespace with vectors of another model."""
-    ids = IdMaker(utc_now)
-
-    async def plan(database: Database, now: datetime) -> int:
-        async with database.untenanted() as connection:
-            places = await staged_embeddings.find_namespaces_to_reembed(connection, embedder_name)
-        for org_id, namespace_id in places:
-            payload = {"embedder": embedder_name}
-            new = NewJob(JobKind.REEMBED, namespace_id, payload, priority=JobPriority.SCHEDULED)
-            async with database.tenant(org_id) as connection:
-                await jobs.enqueue(connection, org_id, new, new_id=ids.next(), now=now)
-        return len(places)
-
-    return Task("plan_reembedding", rest_seconds=PLAN_SECONDS, run=plan)
