@@ -103,14 +103,14 @@ def asks_again(recalled: Recalled, earlier: Recalled) -> bool:
     )
 
 
-async def asked_before(connection: Connection, recalled: Recalled) -> bool:
+async def asked_before(connection: Connection, org_id: UUID, recalled: Recalled) -> bool:
     """Say whether a stored recall is one that this one repeats, as `asks_again` does."""
     if recalled.vector is None:
         return False
     return bool(
         await connection.fetch_value(
             "asked_before",
-            org_id=recalled.org_id,
+            org_id=org_id,
             namespace_id=recalled.namespace_id,
             key_id=recalled.key_id,
             embedding=encode_half_vector(recalled.vector),

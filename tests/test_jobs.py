@@ -3,6 +3,7 @@
 import asyncio
 from datetime import timedelta
 
+import asyncpg
 import pytest
 
 from memoria import jobs
@@ -193,6 +194,16 @@ async def test_jobs_are_deleted_a_month_after_their_end_and_not_before(make_tena
     while await purge_jobs.run(tenant.database, tenant.clock()):
         pass
     assert [job.id for job in (await tenant.engine.jobs.list(tenant.principal)).items] == [waiting.job_id]
+
+
+async def test_the_jobs_of_an_organization_are_deleted_with_it(tenant: Tenant, owner_url: str) -> None:
+    await enqueue(tenant, KIND)
+    owner = await asyncpg.connect(owner_url)
+    try:
+        await owner.execute("delete from organizations where org_id = $1", tenant.principal.org_id)
+    finally:
+        await owner.close()
+    assert await tenant.fetch("select job_id from jobs") == []
 
 
 async def test_the_jobs_of_a_namespace_are_deleted_with_it(tenant: Tenant) -> None:

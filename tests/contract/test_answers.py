@@ -6,7 +6,13 @@ from typing import Any
 
 import pytest
 
+from memoria.database import Database
+from memoria.job_records import NewJob
+from memoria.jobs import enqueue
+from memoria.vocabulary import JobKind
+from server.services import utc_now
 from tests.people import Person
+from tests.workers.job_rig import IDS
 
 pytestmark = pytest.mark.anyio
 
@@ -41,6 +47,7 @@ CHANGING = {
     "took_ms": "<ms>",
     "score": "<score>",
     "activation": "<activation>",
+    "run_at": "<time>",
     "request_id": "<request id>",
 }
 
@@ -108,6 +115,13 @@ async def test_answers_of_batches_keep_their_fields(alice: Person) -> None:
     )
     assert_golden("batch", answer.json())
     assert_golden("namespaces", (await alice.client.get("/v1/namespaces")).json())
+
+
+async def test_answers_about_jobs_keep_their_fields(alice: Person, database: Database) -> None:
+    org_id, now = alice.organization.org_id, utc_now()
+    async with database.tenant(org_id) as connection:
+        await enqueue(connection, org_id, NewJob(JobKind.DECAY), new_id=IDS.next(), now=now)
+    assert_golden("jobs", (await alice.client.get("/v1/jobs")).json())
 
 
 async def test_refusals_keep_their_fields(alice: Person) -> None:

@@ -5,8 +5,10 @@ import signal
 import subprocess
 import sys
 
+import httpx
 import pytest
 
+from tests.fault_rig import free_port, wait_until
 from workers.settings import read_settings
 
 WORKERS = [sys.executable, "-m", "workers"]
@@ -48,6 +50,18 @@ def test_a_worker_ends_cleanly_when_told_to(postgres_url: str, told: signal.Sign
         rest = worker.stdout.read().splitlines()
     assert worker.returncode == 0
     assert json.loads(rest[-1])["event"] == "worker_stopped"
+
+
+def test_a_worker_serves_its_metrics_where_it_is_told_to(postgres_url: str) -> None:
+    port = free_port()
+    environ = {"DATABASE_URL": postgres_url, "MEMORIA_METRICS_PORT": str(port)}
+    with subprocess.Popen(WORKERS, env=environ, stdout=subprocess.PIPE, text=True) as worker:
+        assert worker.stdout is not None
+        assert json.loads(worker.stdout.readline())["event"] == "worker_started"
+        wait_until(lambda: "memoria_job" in httpx.get(f"http://127.0.0.1:{port}/metrics").text, "metrics are served")
+        worker.terminate()
+        worker.communicate(timeout=60)
+    assert worker.returncode == 0
 
 
 def test_a_worker_waits_for_a_database_that_is_away_and_can_be_stopped_meanwhile() -> None:
