@@ -58,7 +58,9 @@ class RecallLearner:
 
     async def was_asked(self, connection: Connection, asking: Recalled) -> bool:
         """Say whether the same key asked much the same in the same namespace a moment ago."""
-        return any(asks_again(asking, earlier) for earlier in self._waiting) or await asked_before(connection, asking.org_id, asking)
+        if any(asks_again(asking, earlier) for earlier in self._waiting):
+            return True
+        return await asked_before(connection, asking.org_id, asking)
 
     async def flush(self) -> None:
         """Write what is noted, one transaction a tenant. What cannot be written now is tried again later."""
