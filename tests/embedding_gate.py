@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from server.settings import DEFAULT_DIMENSIONS
+from accounts.embedders import DEFAULT_DIMENSIONS
 from tests.live_server import serving
 
 
