@@ -294,3 +294,17 @@ MIN_HALF_LIFE_DAYS = 0.01
 MAX_POLICY_DAYS = 36_500  # a hundred years, for half-lives and for keeping what is archived
 MAX_PRUNE_THRESHOLD = 0.99
 MAX_POLICY_MEMORIES = 1_000_000_000
+
+# Contradiction: chosen on `benchmarks/updates` and on what ordinary conversations would flag.
+CONTRADICTION_COSINE = 0.45  # less alike than this, two statements are about different things
+CONTRADICTION_SHARED = 0.33  # share of the telling words of both that they must have in common
+CONTRADICTION_WORDS = 3  # ... and at least so many of them
+CONTRADICTION_ALIGNED = (
+    0.6  # share of the shorter one's words that stand in the other in the same order, which does too
+)
+SYNONYM_COSINE = 0.93  # so alike, one other word is taken for a synonym, unless it is a value
+RESTRICTION_COSINE = 0.55  # enough where the newer one says only, instead, never ... of the same name
+RESTRICTION_WORDS = 2  # ... with so many telling words in common besides
+STATEMENT_WORDS = 60  # a longer text is no single statement
+SPEECH_COSINE = 0.85  # two lines of a conversation must be so alike, and so nearly word for word the same
+SPEECH_ALIGNED = 0.75

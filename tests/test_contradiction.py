@@ -1,0 +1,112 @@
+"""Compare statements: what agrees, what differs, what has changed, and what has nothing to do with each other."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memoria.contradiction import Verdict, judge, values_agree
+from memoria.values import number_of, value_class
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("We deploy on Fridays", "We deploy on Thursdays now"),
+        ("The staging database is MySQL", "The staging database is now Postgres"),
+        ("Ada Lovelace works at Initech in Berlin", "Ada Lovelace no longer works at Initech in Berlin"),
+        ("The weekly meeting takes place in room 12", "The weekly meeting was moved to room 14"),
+        ("אנחנו מעלים גרסה ביום שישי", "עכשיו אנחנו מעלים גרסה ביום חמישי"),
+    ],
+)
+def test_a_stated_change_is_a_change(older: str, newer: str) -> None:
+    assert judge(older, newer, 0.8) is Verdict.CHANGES
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("We deploy on Fridays", "We deploy on Thursdays"),
+        ("The request limit is 60 per minute", "The request limit is 90 per minute"),
+        ("Tests run on Python 3.11", "Tests run on Python 3.12"),
+        ("The invoice service retries three times", "The invoice service retries five times"),
+        ("The lamp in the hall is red", "The lamp in the hall is blue"),
+        ("Grace Hopper maintains the parser", "Ada Lovelace maintains the parser"),
+        ("The cache is shared between tenants", "The cache is not shared between tenants"),
+        ("Grace Hopper reviews what Ada Lovelace writes", "Ada Lovelace reviews what Grace Hopper writes"),
+        ("The export runs daily at noon", "The export runs weekly at noon"),
+    ],
+)
+def test_another_value_for_the_same_thing_differs(older: str, newer: str) -> None:
+    assert judge(older, newer, 0.85) is Verdict.DIFFER
+    assert not values_agree(older, newer)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("The user prefers dark mode", "The user likes dark mode"),
+        ("The user prefers dark mode.", "the user prefers dark mode"),
+        ("The request limit is sixty per minute", "The request limit is 60 per minute"),
+        ("Deploys happen on Fridays", "The deploys happen on Friday"),
+        ("A small house", "A little house"),
+    ],
+)
+def test_the_same_in_other_words_agrees(first: str, second: str) -> None:
+    assert values_agree(first, second)
+    assert values_agree(second, first)
+    assert judge(first, second, 0.95) in (Verdict.AGREE, Verdict.UNRELATED)
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "cosine"),
+    [
+        ("We deploy on Fridays", "Lunch is at noon on Tuesdays", 0.2),
+        ("Ada plays the cello", "The build fails on Windows", 0.1),
+        ("Do we deploy on Fridays?", "Do we deploy on Thursdays?", 0.8),
+        ("Gina: Thanks, you are great!", "Gina: Thanks, you are not great!", 0.8),
+        ("The invoice service retries three times", "The mail service sends five letters", 0.5),
+        ("The cat eats potatoes", "The cat eats vegetables", 0.9),
+    ],
+)
+def test_what_is_about_something_else_or_only_speech_is_unrelated(older: str, newer: str, cosine: float) -> None:
+    assert judge(older, newer, cosine) is Verdict.UNRELATED
+
+
+def test_a_long_text_is_no_single_statement() -> None:
+    text = "The service has a limit of 60 requests. " * 20
+    assert judge(text, text.replace("60", "90"), 0.99) is Verdict.UNRELATED
+
+
+def test_a_longer_statement_that_only_adds_does_not_contradict() -> None:
+    assert judge("We deploy on Fridays", "We deploy on Fridays after lunch", 0.9) is not Verdict.DIFFER
+
+
+@given(st.text(max_size=200), st.text(max_size=200), st.floats(-1, 1))
+def test_any_two_texts_can_be_compared(first: str, second: str, cosine: float) -> None:
+    assert judge(first, second, cosine) in Verdict
+    assert values_agree(first, second) == values_agree(second, first)
+    assert values_agree(first, first)
+
+
+@pytest.mark.parametrize(
+    ("word", "number"),
+    [
+        ("7", "7"),
+        ("seven", "7"),
+        ("3rd", "3."),
+        ("third", "3."),
+        ("1,000", "1000"),
+        ("3.12", "3.12"),
+        ("10ms", "10ms"),
+        ("one", None),
+        ("tree", None),
+    ],
+)
+def test_numbers_are_read_in_words_and_figures(word: str, number: str | None) -> None:
+    assert number_of(word) == number
+
+
+def test_values_have_kinds() -> None:
+    assert value_class("fridays") == "weekday"
+    assert value_class("blue") == "colour"
+    assert value_class("table") is None
