@@ -114,7 +114,7 @@ async def delete_expired(connection: Connection, org_id: UUID, now: datetime) ->
     ids = await standings.list_outlived_expired(
         connection, org_id, expired_by=policies.grace_ended(now), limit=STEP_DELETIONS
     )
-    await delete_everywhere(connection, org_id, ids)
+    await delete_everywhere(connection, org_id, ids, now)
     return len(ids)
 
 
@@ -171,7 +171,7 @@ async def _delete_outlived(
     ids = await standings.list_outlived_archived(
         connection, org_id, namespace_id, unused_since=unused_since, limit=STEP_DELETIONS
     )
-    await delete_everywhere(connection, org_id, ids)
+    await delete_everywhere(connection, org_id, ids, now)
     return len(ids)
 
 

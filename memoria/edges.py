@@ -120,6 +120,11 @@ async def delete_edges(connection: Connection, org_id: UUID, memory_id: int, typ
     )
 
 
+async def delete_member_edges(connection: Connection, org_id: UUID, episode_id: int, member_ids: Sequence[int]) -> None:
+    """Part an episode from members that it no longer has."""
+    await connection.execute("delete_member_edges", org_id=org_id, episode_id=episode_id, member_ids=member_ids)
+
+
 async def reward_edges(
     connection: Connection, org_id: UUID, path: Sequence[Crossing], rewards: Sequence[float]
 ) -> None:

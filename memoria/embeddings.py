@@ -15,6 +15,7 @@ HALF_VECTOR_HEADER_WORDS = 2  # int16 dimensions and int16 zero before the compo
 PASSAGE = np.dtype([("memory_id", ">i8"), ("cosine", ">f8")])
 SLICE_ROWS = 10_000  # vectors read at once for a multiplication: 8 MB
 MULTIPLIED_ROWS_A_VECTOR = 500  # so many products cost as much as one search of the graph (benchmarks/latency)
+SMALLEST_NORM = 1e-12  # passages that cancel out have no direction: do not divide by zero
 PASSAGE_SPARE = 2  # the graph answers passages: ask for more, so that enough memories remain
 
 
@@ -99,6 +100,33 @@ async def read_cosines(
         "read_cosines", org_id=org_id, namespace_id=namespace.id, vector=encode_half_vector(vector), ids=ids
     )
     return {row["memory_id"]: row["cosine"] for row in rows}
+
+
+async def read_directions(
+    connection: Connection, org_id: UUID, namespace_id: int, ids: Sequence[int]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Read the direction of each memory, the mean of its passages: ids (n,) rising, float32 (n, d) of length 1.
+
+    Memories without vectors are absent.
+    """
+    row = await connection.fetch_row("read_embeddings_of", org_id=org_id, namespace_id=namespace_id, ids=ids)
+    owners = unpack_ids(row["memory_ids"] if row else None)
+    if row is None or not len(owners):
+        return np.empty(0, np.int64), np.empty((0, 0), np.float32)
+    words = np.frombuffer(row["vectors"], dtype=">f2").reshape(len(owners), -1)
+    vectors = words[:, HALF_VECTOR_HEADER_WORDS:].astype(np.float32)
+    found, first = np.unique(owners, return_index=True)
+    sums = np.add.reduceat(vectors, first, axis=0)
+    return found, sums / np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), SMALLEST_NORM)
+
+
+async def copy_embeddings(
+    connection: Connection, org_id: UUID, namespace_id: int, memory_id: int, *, new_id: int
+) -> int:
+    """Give a memory the vectors of another one with the same text; returns how many there are."""
+    return await connection.execute(
+        "copy_embeddings", org_id=org_id, namespace_id=namespace_id, memory_id=memory_id, new_id=new_id
+    )
 
 
 async def find_nearest_to_each(

@@ -79,10 +79,11 @@ def prepare(new: NewMemory, now: datetime, embedder: Embedder) -> Prepared:
     fields = validate_memory(new, now)
     if new.chunk:
         return _prepare_document(new, fields, embedder)
-    return _prepare_whole(new, fields, embedder)
+    return prepare_whole(new, fields, embedder)
 
 
-def _prepare_whole(new: NewMemory, fields: MemoryFields, embedder: Embedder) -> Prepared:
+def prepare_whole(new: NewMemory, fields: MemoryFields, embedder: Embedder) -> Prepared:
+    """Compute a memory's terms and passages from fields that are checked already."""
     text = searchable_text(fields)
     frequencies: Counter[int] = Counter()
     for term, count in terms("\n".join((text, *fields.tags))).items():
@@ -94,12 +95,12 @@ def _prepare_whole(new: NewMemory, fields: MemoryFields, embedder: Embedder) -> 
 def _prepare_document(new: NewMemory, fields: MemoryFields, embedder: Embedder) -> Prepared:
     chunks = chunk_text(fields.content, CHUNK_TOKENS, count_tokens)
     if len(chunks) == 1:
-        return _prepare_whole(new, fields, embedder)
+        return prepare_whole(new, fields, embedder)
     parts = []
     for chunk in (chunk for chunk in chunks if chunk.content.strip()):
         own_hash = hash_duplicate(fields.duplicate_hash + bytes(f"{chunk.index}", "ascii"), None, {})
         part = replace(fields, content=chunk.content, metadata=None, duplicate_hash=own_hash)
-        parts.append(_prepare_whole(new, part, embedder))
+        parts.append(prepare_whole(new, part, embedder))
     return Prepared(new, fields, {}, 0, (), tuple(parts))
 
 

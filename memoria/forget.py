@@ -13,12 +13,13 @@ from memoria.errors import ConflictError
 from memoria.memories import no_such_memory
 from memoria.namespaces import may_use
 from memoria.records import Filters, ForgetResult, Principal
+from memoria.release import release_members, release_summaries
 from memoria.validation import INCLUDABLE
 
 SLICE_MEMORIES = 5_000  # deleted by one statement: each stays well within its time limit
 
 
-async def forget_visible(connection: Connection, principal: Principal, ids: Sequence[int]) -> list[int]:
+async def forget_visible(connection: Connection, principal: Principal, ids: Sequence[int], now: datetime) -> list[int]:
     """Delete those of the given memories that the principal may touch, and return their ids.
 
     Parts go with their document. Raises ConflictError for a part whose document is not among the ids: the
@@ -30,13 +31,13 @@ async def forget_visible(connection: Connection, principal: Principal, ids: Sequ
     for memory in found.values():
         if memory.part_of is not None and memory.part_of not in found:
             raise ConflictError("This is a part of a document: delete the document instead.", field="id")
-    deleted = await delete_everywhere(connection, principal.org_id, allowed)
+    deleted = await delete_everywhere(connection, principal.org_id, allowed, now)
     return [memory_id for memory_id in allowed if memory_id in deleted]
 
 
-async def forget_one(connection: Connection, principal: Principal, memory_id: int) -> None:
+async def forget_one(connection: Connection, principal: Principal, memory_id: int, now: datetime) -> None:
     """Delete one memory. Raises NotFoundError."""
-    if not await forget_visible(connection, principal, [memory_id]):
+    if not await forget_visible(connection, principal, [memory_id], now):
         raise no_such_memory()
 
 
@@ -53,15 +54,25 @@ async def forget_matching(
     ids = tuple(found.tolist())
     if dry_run:
         return ForgetResult(ids, dry_run)
-    deleted = await delete_everywhere(connection, principal.org_id, ids)
+    deleted = await delete_everywhere(connection, principal.org_id, ids, now)
     return ForgetResult(tuple(memory_id for memory_id in ids if memory_id in deleted), dry_run)
 
 
-async def delete_everywhere(connection: Connection, org_id: UUID, ids: Sequence[int]) -> set[int]:
+async def delete_everywhere(connection: Connection, org_id: UUID, ids: Sequence[int], now: datetime) -> set[int]:
     """Delete memories and their parts, everywhere, and return the ids of all that went.
 
-    Rows are locked in order, so that two deletions never deadlock; what the other deleted meanwhile is not returned.
+    A summary that quotes one of them goes too, and its other members are active again; so are the members of a summary
+    that is deleted itself. Rows are locked in order, so that two deletions never deadlock; what the other deleted
+    meanwhile is not returned.
     """
+    await memories.lock_memories(connection, org_id, ids)
+    quoting = await release_members(connection, org_id, ids, now)
+    await release_summaries(connection, org_id, ids, now)
+    return await delete_released(connection, org_id, [*ids, *quoting])
+
+
+async def delete_released(connection: Connection, org_id: UUID, ids: Sequence[int]) -> set[int]:
+    """Delete memories that no summary quotes, and their parts; returns the ids of all that went."""
     by_namespace: dict[int, list[asyncpg.Record]] = defaultdict(list)
     for row in await memories.lock_deletable(connection, org_id, ids):
         by_namespace[row["namespace_id"]].append(row)

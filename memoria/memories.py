@@ -406,6 +406,11 @@ async def list_part_ids(connection: Connection, org_id: UUID, memory_id: int) ->
     return [row["memory_id"] for row in rows]
 
 
+async def lock_memories(connection: Connection, org_id: UUID, ids: Sequence[int]) -> None:
+    """Keep others from changing memories until the transaction ends; rows are locked in order."""
+    await connection.execute("lock_memories", org_id=org_id, ids=ids)
+
+
 async def lock_deletable(connection: Connection, org_id: UUID, ids: Sequence[int]) -> list[asyncpg.Record]:
     """Lock memories and their parts for deletion; the rows hold what their index entries are found by.
 

@@ -70,6 +70,12 @@ async def find_namespace(connection: Connection, org_id: UUID, name: str) -> Nam
     return None if row is None else _from_row(row)
 
 
+async def read_namespace(connection: Connection, org_id: UUID, namespace_id: int) -> Namespace | None:
+    """Read a namespace by its id; None when it is gone."""
+    row = await connection.fetch_row("read_namespace", org_id=org_id, namespace_id=namespace_id)
+    return None if row is None else _from_row(row)
+
+
 async def find_namespace_and_hidden(
     connection: Connection, org_id: UUID, name: str, now: datetime
 ) -> tuple[Namespace, np.ndarray] | None:

@@ -8,18 +8,21 @@ from typing import Any
 import asyncpg
 import numpy as np
 
-from memoria import archive, edges, embeddings, memories, memory_events, namespaces, postings
+from memoria import archive, consolidations, edges, embeddings, memories, memory_events, namespaces, postings
 from memoria.database import Connection
 from memoria.embedding.port import Embedder
 from memoria.encode import NEIGHBORS, Encoder, MovedError, Prepared, Vectors, prepare, semantic_edges
 from memoria.errors import ConflictError, InvalidInputError
-from memoria.forget import delete_everywhere
+from memoria.forget import delete_everywhere, delete_released
 from memoria.memories import MemoryRow, memory_from_row, no_such_memory
+from memoria.memory_fields import MemoryFields
 from memoria.namespaces import Namespace, may_use
 from memoria.passages import mean_direction
 from memoria.records import Memory, MemoryPatch, NewMemory, Principal
+from memoria.release import release_members, rewrite_episodes_of
 from memoria.tiers import TIERS_AS_TYPES
-from memoria.vocabulary import EdgeType, MemoryState, Tier
+from memoria.validation import hash_own
+from memoria.vocabulary import EdgeType, MemoryState, MemoryType, Source, Tier
 
 PATCHABLE = frozenset(field.name for field in fields(NewMemory)) - {"namespace", "chunk", "salience_hint"}
 # What a version remembers of the one before it.
@@ -41,6 +44,9 @@ VERSIONED = (
     "occurred_at",
     "expires_at",
 )
+# What a summary quotes or was made by, and what an episode was made by: with another value a member is none any more.
+LEAVING_SUMMARIES = ("content", "url")
+LEAVING_EPISODES = ("type", "project", "context", "expires_at", "occurred_at")
 DUPLICATE_CONSTRAINT = "memories_duplicate_key"
 
 
@@ -74,7 +80,25 @@ def apply_patch(
     prepared = prepare(replace(new, expires_at=None) if keeps_past_expiry else new, now, embedder)
     if keeps_past_expiry:
         prepared = replace(prepared, fields=replace(prepared.fields, expires_at=memory.expires_at))
+    if memory.source is Source.SYSTEM and not _takes_over(memory, prepared.fields):
+        own_hash = hash_own(prepared.fields.content_hash, memory.id)
+        prepared = replace(
+            prepared, fields=replace(prepared.fields, source=Source.SYSTEM, duplicate_hash=own_hash), parts=()
+        )
     return Revision(memory, prepared, patch.changes.get("type"), tuple(part_ids))
+
+
+def _takes_over(memory: Memory, fields: MemoryFields) -> bool:
+    """Say whether an edit makes a memory of the service its editor's own.
+
+    It does when it changes what the memory says, is, or comes from; and in any case with an episode.
+    """
+    is_episode = memory.type is MemoryType.EPISODIC
+    return is_episode or (fields.content, fields.type, fields.source) != (memory.content, memory.type, None)
+
+
+def _differ(memory: Memory, fields: MemoryFields, names: Sequence[str]) -> bool:
+    return any(getattr(memory, name) != getattr(fields, name) for name in names)
 
 
 def _without_none(changes: Mapping[str, Any]) -> dict[str, Any]:
@@ -97,7 +121,7 @@ def _as_new(memory: Memory) -> NewMemory:
         title=memory.title,
         tags=memory.tags,
         category=memory.category,
-        source=memory.source.value if memory.source else None,
+        source=memory.source.value if memory.source and memory.source is not Source.SYSTEM else None,
         url=memory.url,
         related_urls=memory.related_urls,
         project=memory.project,
@@ -127,6 +151,7 @@ async def store_revision(encoder: Encoder, principal: Principal, revision: Revis
     row = await lock_visible(connection, principal, base.id)
     if row["version"] != base.version:
         raise ConflictError(f"The memory has moved on to version {row['version']}.", version=row["version"])
+    row = await _part_from_summaries(connection, principal, row, revision, now)
     tier = TIERS_AS_TYPES.get((revision.given_tier or "").casefold()) or Tier(row["tier"])
     new_fields = replace(prepared.fields, tier=tier)
     new_row = MemoryRow(base.id, None, new_fields, tuple(prepared.frequencies), prepared.length)
@@ -137,6 +162,7 @@ async def store_revision(encoder: Encoder, principal: Principal, revision: Revis
             raise
         raise ConflictError("Another memory already holds exactly this.", field="content") from error
     await _reindex(connection, row, revision, vectors, encoder)
+    await rewrite_episodes_of(connection, org_id, base.id, now)
     await memory_events.record_event(
         connection,
         org_id,
@@ -145,9 +171,36 @@ async def store_revision(encoder: Encoder, principal: Principal, revision: Revis
         version=base.version + 1,
         at=now,
         key_id=principal.key_id,
-        fields={name: _plain(getattr(base, name)) for name in VERSIONED},
+        fields={name: _plain(getattr(base, name)) for name in _versioned(base)},
     )
     return (await memories.read_memories(connection, org_id, [base.id]))[base.id]
+
+
+def _versioned(base: Memory) -> Sequence[str]:
+    """Name what is kept of an earlier version: of what the service wrote not the words, they are its members'."""
+    return [name for name in VERSIONED if base.source is not Source.SYSTEM or name not in ("content", "title")]
+
+
+async def _part_from_summaries(
+    connection: Connection, principal: Principal, row: asyncpg.Record, revision: Revision, now: datetime
+) -> asyncpg.Record:
+    """Let go of a summary that quotes a memory that is about to change, and of one that becomes its editor's.
+
+    An episode keeps a member that still happened there. Returns the memory's row, which may be active again.
+    """
+    base, fields = revision.base, revision.prepared.fields
+    if base.source is Source.SYSTEM:
+        if fields.source is not Source.SYSTEM:
+            await consolidations.adopt_summary(connection, principal.org_id, base.id, now)
+        return row
+    leaves_episode = _differ(base, fields, LEAVING_EPISODES)
+    if not leaves_episode and not _differ(base, fields, LEAVING_SUMMARIES):
+        return row
+    quoting = await release_members(
+        connection, principal.org_id, [base.id], now, are_going=False, from_episodes=leaves_episode
+    )
+    await delete_released(connection, principal.org_id, quoting)
+    return await lock_visible(connection, principal, base.id)
 
 
 async def _reindex(
@@ -163,7 +216,7 @@ async def _reindex(
     await postings.delete_postings(connection, org_id, namespace_id, row["terms"], [memory_id])
     removed = await embeddings.delete_embeddings(connection, org_id, namespace_id, [memory_id])
     await edges.delete_edges(connection, org_id, memory_id, [EdgeType.SEMANTIC])
-    await delete_everywhere(connection, org_id, revision.part_ids)
+    await delete_everywhere(connection, org_id, revision.part_ids, encoder.now)
     namespace = await namespaces.find_namespace(connection, org_id, row["namespace"])
     if namespace is None:
         raise no_such_memory()

@@ -184,6 +184,11 @@ def hash_duplicate(content_hash: bytes, project: str | None, context: Mapping[st
     return hashlib.sha256(content_hash + scope.encode("utf-8")).digest()
 
 
+def hash_own(content_hash: bytes, memory_id: int) -> bytes:
+    """Return the duplicate hash of a memory that the service made: it equals nobody's, not even a quoted one's."""
+    return hashlib.sha256(content_hash + b"own" + memory_id.to_bytes(8, "big")).digest()
+
+
 def resolve_expiry(new: NewMemory, now: datetime) -> datetime | None:
     """Return when the memory expires, from `expires_at` or `ttl_seconds` (not both)."""
     if new.ttl_seconds is not None:

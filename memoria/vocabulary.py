@@ -107,8 +107,18 @@ class Scope(StrEnum):
 class JobKind(StrEnum):
     """Say what a background job does."""
 
+    CONSOLIDATE = "consolidate"
     REEMBED = "reembed"
     DECAY = "decay"
+
+
+class Detector(StrEnum):
+    """Name what consolidation looks for."""
+
+    REPETITION = "repetition"
+    CO_ACCESS = "co_access"
+    BURST = "burst"
+    CONTRADICTION = "contradiction"
 
 
 class JobState(StrEnum):
@@ -308,3 +318,24 @@ RESTRICTION_WORDS = 2  # ... with so many telling words in common besides
 STATEMENT_WORDS = 60  # a longer text is no single statement
 SPEECH_COSINE = 0.85  # two lines of a conversation must be so alike, and so nearly word for word the same
 SPEECH_ALIGNED = 0.75
+
+# Consolidation.
+CONSOLIDATION_HOURS = 24  # default window, and how often a schedule consolidates
+MAX_CONSOLIDATION_HOURS = 24 * 366 * 10
+CONSOLIDATE_AT_ONCE = 2000  # a call may wait for a window of so many memories; a larger one is a job's
+REPETITION_COSINE = 0.92  # fixed: every two members of a summary are at least as near as this
+REPETITION_MEMBERS = 3  # fixed: fewer are no repetition
+SUMMARY_MOST_MEMBERS = 200  # a summary that has so many takes no more
+NEAR_IDENTICAL_COSINE = 0.85  # fixed: two memories as near as this whose values differ contradict each other
+CONSOLIDATION_NEIGHBORS = 32  # nearest that each memory of the window is compared with
+SUMMARY_CHARACTERS = 1200  # a summary grows no longer by what its members add to each other
+SUMMARY_NEW_SHARE = 0.4  # of a sentence's words, that must be new for it to add something
+CO_ACCESS_TIMES = 3  # fixed: pairs recalled together as often are joined more strongly
+CO_ACCESS_GAIN = 0.15  # of what their edge lacks to 1, for each time
+BURST_MINUTES = 10  # fixed: memories of one conversation within so long are an episode
+BURST_MEMBERS = 3  # fixed: fewer are none
+BURST_MOST_MEMBERS = 50  # a longer burst makes several episodes; without a conversation it is an import, and none
+EPISODE_EDGE_WEIGHT = 0.3  # of the edges from members to their episode
+EPISODE_SENTENCES = 5  # most sentences that an episode quotes
+EPISODE_CHARACTERS = 600  # ... and most characters
+EPISODE_TITLE_CHARACTERS = 120

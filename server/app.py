@@ -15,6 +15,7 @@ from starlette.types import Receive, Scope, Send
 from accounts.embedders import open_embedder
 from accounts.environment import SettingsError
 from accounts.key_uses import KeyUses
+from accounts.language import open_writer
 from accounts.logs import configure_logging
 from accounts.metrics import serve_metrics
 from memoria.embedding import Embedder
@@ -83,12 +84,16 @@ async def _open_services(
     if settings.database_url is None:
         raise SettingsError("DATABASE_URL is not set.")
     before = settings.previous_embedder
+    writer = open_writer(settings.language)
+    if writer is not None:
+        stack.push_async_callback(writer.close)
     engine = await Engine.open(
         settings.database_url,
         embedder,
         clock=clock,
         pool_size=settings.pool_size,
         previous=None if before is None else open_embedder(before, settings.home),
+        writer=writer,
     )
     stack.push_async_callback(engine.close)
     await asyncio.to_thread(engine.warm_up)

@@ -10,6 +10,7 @@ from mcp_types import Tool
 from memoria.errors import InvalidInputError
 from server.tools.bulk import BULK_TOOLS
 from server.tools.calls import ToolDefinition
+from server.tools.consolidation import CONSOLIDATION_TOOLS
 from server.tools.introspection import INTROSPECTION_TOOLS
 from server.tools.learning import FEEDBACK_TOOLS, LINK_TOOLS
 from server.tools.memories import MEMORY_TOOLS
@@ -23,6 +24,7 @@ TOOLS: dict[str, ToolDefinition] = {
         *FEEDBACK_TOOLS,
         *BULK_TOOLS,
         *LINK_TOOLS,
+        *CONSOLIDATION_TOOLS,
         *RETENTION_TOOLS,
         *INTROSPECTION_TOOLS,
     )

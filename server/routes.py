@@ -1,8 +1,9 @@
 """List every operation of the REST surface: the whole table on one screen."""
 
 from memoria.identifiers import IdKind
-from server.api import batch, introspection, jobs, learning, memories, retention
+from server.api import batch, consolidation, introspection, jobs, learning, memories, retention
 from server.operations import Operation
+from server.wire import consolidation as sleep
 from server.wire import filters, requests
 from server.wire import jobs as work
 from server.wire import learning as lessons
@@ -54,6 +55,12 @@ OPERATIONS: tuple[Operation, ...] = (
               {200: lessons.FeedbackOut}, lessons.FeedbackBody, writes=True),
     Operation("POST", f"{MEMORY}/dampen", learning.dampen_memory, "Dampen a memory for a kind of query",
               {200: lessons.DampenedOut}, lessons.DampenBody, writes=True),
+    Operation("GET", f"{MEMORY}/provenance", consolidation.read_provenance, "Read what a summary was made of",
+              {200: sleep.ProvenanceOut}),
+    Operation("POST", f"{MEMORY}/unconsolidate", consolidation.unconsolidate_memory, "Undo a summary",
+              {200: sleep.UnconsolidatedOut}, writes=True),
+    Operation("POST", "/v1/consolidate", consolidation.consolidate_namespace, "Consolidate a namespace",
+              {200: sleep.ConsolidationOut, 202: sleep.ConsolidationOut}, sleep.ConsolidateBody, writes=True),
     Operation("POST", EDGES, learning.link_memories, "Join two memories",
               {201: lessons.EdgeOut, 200: lessons.EdgeOut}, lessons.EdgeBody, writes=True),
     Operation("DELETE", EDGES, learning.unlink_memories, "Part two memories",

@@ -18,6 +18,7 @@ from accounts.embedders import (
     read_previous_embedder,
 )
 from accounts.environment import EnvironmentReader, LogLevel, SettingsError, Variables, describe_variables
+from accounts.language import LANGUAGE_VARIABLES, LanguageSettings, read_language
 
 SECRET_KEY_BYTES = 32
 _HOW_TO_MAKE_ONE = "make one with: openssl rand -base64 32"
@@ -45,6 +46,7 @@ class Settings:
     public_url: str
     metrics_port: int | None
     embedder: EmbedderSettings
+    language: LanguageSettings | None
     previous_embedder: EmbedderSettings | None
     processes: int
     pool_size: int
@@ -70,6 +72,7 @@ _VARIABLES: Variables = {
     ),
     "MEMORIA_METRICS_PORT": ("", "port for Prometheus metrics on HOST; unset: none"),
     **EMBEDDER_VARIABLES,
+    **LANGUAGE_VARIABLES,
     **PREVIOUS_VARIABLES,
     "MEMORIA_PROCESSES": ("1", "number of server processes"),
     "MEMORIA_POOL_SIZE": ("10", "database connections of each process"),
@@ -102,6 +105,7 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
         public_url=public_url.rstrip("/"),
         metrics_port=read.optional_port("MEMORIA_METRICS_PORT"),
         embedder=read_embedder(read),
+        language=read_language(read),
         previous_embedder=read_previous_embedder(read),
         processes=read.whole_number("MEMORIA_PROCESSES", 1, 64),
         pool_size=read.whole_number("MEMORIA_POOL_SIZE", 1, 200),

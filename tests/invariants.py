@@ -32,8 +32,9 @@ BROKEN = {
     "passages are numbered from 0": """
         select e.memory_id from embeddings e where e.org_id = $1
         group by e.memory_id having max(e.passage) <> count(*) - 1""",
-    "a memory has a vector unless its parts have them": """
+    "a memory has a vector unless its parts or members have them": """
         select m.memory_id from memories m where m.org_id = $1
+          and not (m.source is not distinct from 'system' and m.type = 'Episodic')
           and not exists (select from embeddings e where e.org_id = m.org_id and e.memory_id = m.memory_id)
           and not exists (select from memories p where p.org_id = m.org_id and p.part_of = m.memory_id)""",
     "a part is joined to its document, in the same namespace, tier and state": """
@@ -43,6 +44,18 @@ BROKEN = {
             or not exists (
             select from edges e where e.org_id = p.org_id and e.source_id = p.memory_id
             and e.target_id = d.memory_id and e.type = 'PartOf'))""",
+    "a summary in use has members, of its namespace, that it supersedes": """
+        select s.summary_id, sm.member_id from summaries s
+        left join summary_members sm on sm.org_id = s.org_id and sm.summary_id = s.summary_id
+        left join memories m on m.org_id = sm.org_id and m.memory_id = sm.member_id
+        where s.org_id = $1 and s.adopted_at is null and (
+            m.namespace_id is distinct from s.namespace_id
+            or s.detector = 'repetition' and (m.state = 'active' or not exists (
+                select from edges e where e.org_id = s.org_id and e.source_id = s.summary_id
+                and e.target_id = sm.member_id and e.type = 'Supersedes'))
+            or s.detector = 'burst' and not exists (
+                select from edges e where e.org_id = s.org_id and e.source_id = sm.member_id
+                and e.target_id = s.summary_id and e.type = 'PartOf'))""",
     "an edge joins two memories of its namespace": """
         select e.source_id, e.target_id, e.type from edges e
         left join memories s on s.org_id = e.org_id and s.memory_id = e.source_id

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 import structlog
 
 from accounts.environment import SettingsError
+from accounts.language import open_writer
 from accounts.logs import configure_logging
 from accounts.metrics import serve_metrics
 from memoria.database import Database
@@ -81,7 +82,19 @@ async def _work(settings: Settings, kinds: Sequence[Kind], tasks: Sequence[Task]
         if settings.metrics_port is not None:
             tasks = [*tasks, metrics.count_task()]
             stack.callback(serve_metrics(metrics.registry, settings.host, settings.metrics_port))
-        runner = Runner(database, kinds, utc_now, embedder.get, slots=settings.slots, pace=pace, note=metrics.note)
+        writer = open_writer(settings.language)
+        if writer is not None:
+            stack.push_async_callback(writer.close)
+        runner = Runner(
+            database,
+            kinds,
+            utc_now,
+            embedder.get,
+            slots=settings.slots,
+            pace=pace,
+            note=metrics.note,
+            writer=writer,
+        )
         structlog.get_logger().info(
             "worker_started",
             tasks=[task.name for task in tasks],

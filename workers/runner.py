@@ -24,6 +24,7 @@ from memoria.embedding import Embedder
 from memoria.errors import ForbiddenError, InvalidInputError, MemoriaError, NotFoundError, UnavailableError
 from memoria.identifiers import IdKind, format_id
 from memoria.job_records import ClaimedJob, JobFailure, JobPriority, Turn
+from memoria.language import SummaryWriter
 from memoria.vocabulary import HEARTBEAT_SECONDS, MAX_RETRY_SECONDS, RETRY_SECONDS, SILENCE_SECONDS
 from workers.kinds import Kind
 from workers.running import JobLostError, JobStoppedError, RunningJob
@@ -96,11 +97,13 @@ class Runner:
         slots: int = 2,
         pace: Pace | None = None,
         note: Callable[[Ended], None] = lambda ended: None,
+        writer: SummaryWriter | None = None,
     ) -> None:
         self._database = database
         self._kinds: Mapping[str, Kind] = {kind.name: kind for kind in kinds}
         self._clock = clock
         self._embedder = embedder
+        self._writer = writer
         self._slots = slots
         self._pace = pace or Pace()
         self._note = note
@@ -122,7 +125,7 @@ class Runner:
     async def run_one(self) -> Outcome | None:
         """Claim one job and run it to its end; None when there is none to claim."""
         job = await self._claim()
-        return None if job is None else (await self._work(RunningJob(job, self._database, self._clock, self._embedder)))
+        return None if job is None else (await self._work(self._as_running(job)))
 
     # Claim
 
@@ -178,8 +181,11 @@ class Runner:
         counts = Counter(running.org_id for running in self._running.values())
         return [org_id for org_id, count in counts.items() if count >= self._slots - 1]
 
+    def _as_running(self, job: ClaimedJob) -> RunningJob:
+        return RunningJob(job, self._database, self._clock, self._embedder, self._writer)
+
     def _start(self, job: ClaimedJob) -> None:
-        running = RunningJob(job, self._database, self._clock, self._embedder)
+        running = self._as_running(job)
         task = asyncio.create_task(self._work_and_forget(running), name=f"{job.kind} {job.job_id}")
         self._running[task] = running
         task.add_done_callback(self._running.pop)

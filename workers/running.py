@@ -12,6 +12,7 @@ from memoria import jobs
 from memoria.database import Connection, Database
 from memoria.embedding import Embedder
 from memoria.job_records import ClaimedJob
+from memoria.language import SummaryWriter
 
 REPORT_SECONDS = 1.0  # progress is written no more often
 
@@ -33,8 +34,10 @@ class RunningJob:
         database: Database,
         clock: Callable[[], datetime],
         embedder: Callable[[], Awaitable[Embedder]],
+        writer: SummaryWriter | None = None,
     ) -> None:
         self.claimed = claimed
+        self.writer = writer
         self.database = database
         self.is_complete = False
         self.should_stop = False

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from accounts.embedders import EMBEDDER_VARIABLES, EmbedderSettings, read_embedder
 from accounts.environment import EnvironmentReader, LogLevel, SettingsError, Variables, describe_variables
+from accounts.language import LANGUAGE_VARIABLES, LanguageSettings, read_language
 
 MAX_SLOTS = 32
 
@@ -13,6 +14,7 @@ _VARIABLES: Variables = {
     "DATABASE_URL": ("", "the database that the server uses"),
     "MEMORIA_HOME": (".memoria", "folder of the assembled embedding model"),
     **EMBEDDER_VARIABLES,
+    **LANGUAGE_VARIABLES,
     "MEMORIA_WORKER_JOBS": ("2", "jobs that run at once in this process"),
     "MEMORIA_METRICS_PORT": ("", "port for Prometheus metrics on HOST; unset: none"),
     "HOST": ("127.0.0.1", "address of the metrics"),
@@ -31,6 +33,7 @@ class Settings:
     log_level: LogLevel
     home: Path
     embedder: EmbedderSettings
+    language: LanguageSettings | None
     slots: int
     host: str
     metrics_port: int | None
@@ -47,6 +50,7 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
         log_level=read.log_level(),
         home=Path(read.text("MEMORIA_HOME")).expanduser().absolute(),
         embedder=read_embedder(read),
+        language=read_language(read),
         slots=read.whole_number("MEMORIA_WORKER_JOBS", 1, MAX_SLOTS),
         host=read.text("HOST"),
         metrics_port=read.optional_port("MEMORIA_METRICS_PORT"),

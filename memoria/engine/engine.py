@@ -13,6 +13,7 @@ from memoria.context import build_context, context_recall
 from memoria.database import Connection, Database
 from memoria.embedding.port import Embedder
 from memoria.encode import Encoder, embed_prepared
+from memoria.engine.consolidation import Consolidation
 from memoria.engine.embedders import with_either_embedder
 from memoria.engine.jobs import Jobs
 from memoria.engine.learning import Learning
@@ -21,6 +22,7 @@ from memoria.engine.upkeep import Upkeep
 from memoria.errors import InvalidInputError
 from memoria.identifiers import IdMaker
 from memoria.ingest import Ingest, prepare_batch
+from memoria.language.port import SummaryWriter
 from memoria.learn import RecallLearner, note_recall
 from memoria.lexical import query_terms
 from memoria.passages import embed_queries
@@ -81,7 +83,13 @@ class Engine:
     """
 
     def __init__(
-        self, database: Database, embedder: Embedder, clock: Clock = utc_now, *, previous: Embedder | None = None
+        self,
+        database: Database,
+        embedder: Embedder,
+        clock: Clock = utc_now,
+        *,
+        previous: Embedder | None = None,
+        writer: SummaryWriter | None = None,
     ) -> None:
         self.database = database
         self._embedder = embedder
@@ -92,6 +100,7 @@ class Engine:
         self.learning = Learning(database, embedder, clock, self._ids, self._transactions, self._learner)
         self.upkeep = Upkeep(database, self._transactions, self._ids, embedder.name, clock)
         self.jobs = Jobs(database, embedder.name, self._ids, clock)
+        self.consolidation = Consolidation(database, embedder, clock, self._ids, self._transactions, writer)
         self.twin = None if previous is None else self._with_embedder(previous)
 
     @classmethod
@@ -103,12 +112,15 @@ class Engine:
         clock: Clock = utc_now,
         pool_size: int = 10,
         previous: Embedder | None = None,
+        writer: SummaryWriter | None = None,
     ) -> "Engine":
         """Connect to a migrated database. Raises UnavailableError when it does not answer.
 
-        `previous` serves the namespaces that it has embedded until they have changed over to `embedder`.
+        `previous` serves the namespaces that it has embedded until they have changed over to `embedder`. `writer` is a
+        language model that may write summaries; without one they are quoted.
         """
-        engine = cls(await Database.open(database_url, pool_size=pool_size), embedder, clock, previous=previous)
+        database = await Database.open(database_url, pool_size=pool_size)
+        engine = cls(database, embedder, clock, previous=previous, writer=writer)
         engine._learner.start()
         return engine
 
@@ -325,7 +337,7 @@ class Engine:
         namespaces.require_scope(principal, Scope.WRITE)
 
         async def work(connection: Connection) -> None:
-            await forget.forget_one(connection, principal, memory_id)
+            await forget.forget_one(connection, principal, memory_id, self._clock())
 
         await self._transactions.retry(lambda: self._transactions.write(principal, work))
 
@@ -338,7 +350,8 @@ class Engine:
             raise InvalidInputError(f"Give 1 to {MAX_FORGET_IDS} ids.", field="ids", limit=MAX_FORGET_IDS)
 
         async def work(connection: Connection) -> ForgetResult:
-            return ForgetResult(tuple(await forget.forget_visible(connection, principal, ids)), dry_run=False)
+            gone = await forget.forget_visible(connection, principal, ids, self._clock())
+            return ForgetResult(tuple(gone), dry_run=False)
 
         return await self._transactions.retry(lambda: self._transactions.write_once(principal, once, work))
 

@@ -255,6 +255,35 @@ ALTER TABLE ONLY public.api_keys FORCE ROW LEVEL SECURITY;
 
 ALTER TABLE public.api_keys OWNER TO memoria_owner;
 
+CREATE TABLE public.consolidation_runs (
+    org_id uuid NOT NULL,
+    namespace_id bigint NOT NULL,
+    holder text NOT NULL,
+    leased_until timestamp with time zone NOT NULL,
+    window_from timestamp with time zone NOT NULL,
+    window_to timestamp with time zone NOT NULL,
+    phase text NOT NULL,
+    reached bigint NOT NULL,
+    counts jsonb NOT NULL,
+    recalls_until timestamp with time zone,
+    started_at timestamp with time zone NOT NULL,
+    finished_at timestamp with time zone
+);
+
+ALTER TABLE ONLY public.consolidation_runs FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE public.consolidation_runs OWNER TO memoria_owner;
+
+COMMENT ON TABLE public.consolidation_runs IS 'the last run of each namespace, and the lock that keeps it the only one';
+
+COMMENT ON COLUMN public.consolidation_runs.holder IS 'who runs it: a job, or one call';
+
+COMMENT ON COLUMN public.consolidation_runs.leased_until IS 'renewed by every step; after it, another may take over';
+
+COMMENT ON COLUMN public.consolidation_runs.reached IS 'within the phase, the id up to which the window''s memories are done';
+
+COMMENT ON COLUMN public.consolidation_runs.recalls_until IS 'recalls up to here have been counted for what came up together';
+
 CREATE TABLE public.dampenings (
     org_id uuid NOT NULL,
     memory_id bigint NOT NULL,
@@ -713,6 +742,21 @@ COMMENT ON COLUMN public.recalls.results IS 'best first: [id, score, seed id, [[
 
 COMMENT ON COLUMN public.recalls.marked IS 'the results that feedback was given for: it counts once';
 
+CREATE TABLE public.refused_merges (
+    org_id uuid NOT NULL,
+    refusal_id bigint NOT NULL,
+    memory_id bigint NOT NULL,
+    detector text NOT NULL,
+    at timestamp with time zone NOT NULL,
+    CONSTRAINT refused_merges_detector_check CHECK ((detector = ANY (ARRAY['repetition'::text, 'burst'::text])))
+);
+
+ALTER TABLE ONLY public.refused_merges FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE public.refused_merges OWNER TO memoria_owner;
+
+COMMENT ON TABLE public.refused_merges IS 'the members of what was undone: no two of one refusal come together again';
+
 CREATE TABLE public.schema_migrations (
     name text NOT NULL,
     checksum text NOT NULL,
@@ -736,6 +780,54 @@ ALTER TABLE ONLY public.staged_embeddings FORCE ROW LEVEL SECURITY;
 ALTER TABLE public.staged_embeddings OWNER TO memoria_owner;
 
 COMMENT ON COLUMN public.staged_embeddings.version IS 'of the memory that was embedded: an edit makes it stale';
+
+CREATE TABLE public.summaries (
+    org_id uuid NOT NULL,
+    summary_id bigint NOT NULL,
+    namespace_id bigint NOT NULL,
+    detector text NOT NULL,
+    cosine double precision,
+    writer text NOT NULL,
+    scope text NOT NULL,
+    started_at timestamp with time zone NOT NULL,
+    made_at timestamp with time zone NOT NULL,
+    updated_at timestamp with time zone NOT NULL,
+    adopted_at timestamp with time zone,
+    CONSTRAINT summaries_detector_check CHECK ((detector = ANY (ARRAY['repetition'::text, 'burst'::text])))
+);
+
+ALTER TABLE ONLY public.summaries FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE public.summaries OWNER TO memoria_owner;
+
+COMMENT ON TABLE public.summaries IS 'memories that consolidation made: summaries of repetitions, and episodes (bursts)';
+
+COMMENT ON COLUMN public.summaries.cosine IS 'of the two members that are least alike; null for an episode';
+
+COMMENT ON COLUMN public.summaries.writer IS 'extract: quoted from the members; else the language model that wrote it';
+
+COMMENT ON COLUMN public.summaries.scope IS 'what its members share: a digest of project, page and context, or of the conversation';
+
+COMMENT ON COLUMN public.summaries.started_at IS 'when the earliest member happened';
+
+COMMENT ON COLUMN public.summaries.adopted_at IS 'when somebody edited it: from then on it is theirs, and is not written again';
+
+CREATE TABLE public.summary_members (
+    org_id uuid NOT NULL,
+    summary_id bigint NOT NULL,
+    member_id bigint NOT NULL,
+    state_before text NOT NULL,
+    cosine double precision,
+    joined_at timestamp with time zone NOT NULL
+);
+
+ALTER TABLE ONLY public.summary_members FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE public.summary_members OWNER TO memoria_owner;
+
+COMMENT ON COLUMN public.summary_members.state_before IS 'the member''s state when it joined: what undoing brings back';
+
+COMMENT ON COLUMN public.summary_members.cosine IS 'to the member that the summary quotes; null in an episode';
 
 ALTER TABLE ONLY public.embeddings ATTACH PARTITION public.embeddings_00 FOR VALUES WITH (modulus 16, remainder 0);
 
@@ -780,6 +872,9 @@ ALTER TABLE ONLY public.api_keys
 
 ALTER TABLE ONLY public.api_keys
     ADD CONSTRAINT api_keys_pkey PRIMARY KEY (org_id, key_id);
+
+ALTER TABLE ONLY public.consolidation_runs
+    ADD CONSTRAINT consolidation_runs_pkey PRIMARY KEY (org_id, namespace_id);
 
 ALTER TABLE ONLY public.dampenings
     ADD CONSTRAINT dampenings_pkey PRIMARY KEY (org_id, memory_id, dampening_id);
@@ -874,11 +969,20 @@ ALTER TABLE ONLY public.postings
 ALTER TABLE ONLY public.recalls
     ADD CONSTRAINT recalls_pkey PRIMARY KEY (org_id, recall_id);
 
+ALTER TABLE ONLY public.refused_merges
+    ADD CONSTRAINT refused_merges_pkey PRIMARY KEY (org_id, refusal_id, memory_id);
+
 ALTER TABLE ONLY public.schema_migrations
     ADD CONSTRAINT schema_migrations_pkey PRIMARY KEY (name);
 
 ALTER TABLE ONLY public.staged_embeddings
     ADD CONSTRAINT staged_embeddings_pkey PRIMARY KEY (org_id, namespace_id, memory_id, passage);
+
+ALTER TABLE ONLY public.summaries
+    ADD CONSTRAINT summaries_pkey PRIMARY KEY (org_id, summary_id);
+
+ALTER TABLE ONLY public.summary_members
+    ADD CONSTRAINT summary_members_pkey PRIMARY KEY (org_id, summary_id, member_id);
 
 CREATE INDEX edges_target_idx ON public.edges USING btree (org_id, target_id, source_id, type) INCLUDE (weight, namespace_id);
 
@@ -988,6 +1092,8 @@ CREATE INDEX memories_session_idx ON public.memories USING btree (org_id, namesp
 
 CREATE INDEX memories_site_idx ON public.memories USING btree (org_id, namespace_id, site) WHERE (site IS NOT NULL);
 
+CREATE INDEX memories_updated_idx ON public.memories USING btree (org_id, namespace_id, updated_at);
+
 CREATE INDEX memories_url_idx ON public.memories USING btree (org_id, namespace_id, url) WHERE (url IS NOT NULL);
 
 CREATE INDEX recalls_asked_idx ON public.recalls USING btree (org_id, namespace_id, key_id, at DESC);
@@ -996,7 +1102,13 @@ CREATE INDEX recalls_at_idx ON public.recalls USING btree (org_id, at);
 
 CREATE INDEX recalls_outlived_idx ON public.recalls USING btree (at);
 
+CREATE INDEX refused_merges_memory_idx ON public.refused_merges USING btree (org_id, memory_id);
+
 CREATE INDEX staged_embeddings_memory_idx ON public.staged_embeddings USING btree (org_id, memory_id);
+
+CREATE INDEX summaries_episode_idx ON public.summaries USING btree (org_id, namespace_id, scope, started_at) WHERE (detector = 'burst'::text);
+
+CREATE INDEX summary_members_member_idx ON public.summary_members USING btree (org_id, member_id);
 
 ALTER INDEX public.embeddings_graph_idx ATTACH PARTITION public.embeddings_00_embedding_idx;
 
@@ -1100,6 +1212,9 @@ ALTER TABLE ONLY public.accounts
 ALTER TABLE ONLY public.api_keys
     ADD CONSTRAINT api_keys_organization_fkey FOREIGN KEY (org_id) REFERENCES public.organizations(org_id) ON DELETE CASCADE;
 
+ALTER TABLE ONLY public.consolidation_runs
+    ADD CONSTRAINT consolidation_runs_namespace_fkey FOREIGN KEY (org_id, namespace_id) REFERENCES public.namespaces(org_id, namespace_id) ON DELETE CASCADE;
+
 ALTER TABLE ONLY public.dampenings
     ADD CONSTRAINT dampenings_memory_fkey FOREIGN KEY (org_id, memory_id) REFERENCES public.memories(org_id, memory_id) ON DELETE CASCADE;
 
@@ -1133,8 +1248,23 @@ ALTER TABLE ONLY public.namespaces
 ALTER TABLE ONLY public.recalls
     ADD CONSTRAINT recalls_namespace_fkey FOREIGN KEY (org_id, namespace_id) REFERENCES public.namespaces(org_id, namespace_id) ON DELETE CASCADE;
 
+ALTER TABLE ONLY public.refused_merges
+    ADD CONSTRAINT refused_merges_memory_fkey FOREIGN KEY (org_id, memory_id) REFERENCES public.memories(org_id, memory_id) ON DELETE CASCADE;
+
 ALTER TABLE ONLY public.staged_embeddings
     ADD CONSTRAINT staged_embeddings_memory_fkey FOREIGN KEY (org_id, memory_id) REFERENCES public.memories(org_id, memory_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.summaries
+    ADD CONSTRAINT summaries_memory_fkey FOREIGN KEY (org_id, summary_id) REFERENCES public.memories(org_id, memory_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.summaries
+    ADD CONSTRAINT summaries_namespace_fkey FOREIGN KEY (org_id, namespace_id) REFERENCES public.namespaces(org_id, namespace_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.summary_members
+    ADD CONSTRAINT summary_members_memory_fkey FOREIGN KEY (org_id, member_id) REFERENCES public.memories(org_id, memory_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.summary_members
+    ADD CONSTRAINT summary_members_summary_fkey FOREIGN KEY (org_id, summary_id) REFERENCES public.summaries(org_id, summary_id) ON DELETE CASCADE;
 
 ALTER TABLE public.accounts ENABLE ROW LEVEL SECURITY;
 
@@ -1147,6 +1277,10 @@ ALTER TABLE public.api_keys ENABLE ROW LEVEL SECURITY;
 CREATE POLICY api_keys_lookup ON public.api_keys FOR SELECT TO memoria_lookup USING (true);
 
 CREATE POLICY api_keys_tenant ON public.api_keys USING ((org_id = ( SELECT (NULLIF(current_setting('app.org_id'::text, true), ''::text))::uuid AS "nullif"))) WITH CHECK ((org_id = ( SELECT (NULLIF(current_setting('app.org_id'::text, true), ''::text))::uuid AS "nullif")));
+
+ALTER TABLE public.consolidation_runs ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY consolidation_runs_tenant ON public.consolidation_runs USING ((org_id = ( SELECT (NULLIF(current_setting('app.org_id'::text, true), ''::text))::uuid AS "nullif"))) WITH CHECK ((org_id = ( SELECT (NULLIF(current_setting('app.org_id'::text, true), ''::text))::uuid AS "nullif")));
 
 ALTER TABLE public.dampenings ENABLE ROW LEVEL SECURITY;
 
@@ -1210,9 +1344,21 @@ CREATE POLICY recalls_lookup ON public.recalls FOR SELECT TO memoria_lookup USIN
 
 CREATE POLICY recalls_tenant ON public.recalls USING ((org_id = ( SELECT (NULLIF(current_setting('app.org_id'::text, true), ''::text))::uuid AS "nullif"))) WITH CHECK ((org_id = ( SELECT (NULLIF(current_setting('app.org_id'::text, true), ''::text))::uuid AS "nullif")));
 
+ALTER TABLE public.refused_merges ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY refused_merges_tenant ON public.refused_merges USING ((org_id = ( SELECT (NULLIF(current_setting('app.org_id'::text, true), ''::text))::uuid AS "nullif"))) WITH CHECK ((org_id = ( SELECT (NULLIF(current_setting('app.org_id'::text, true), ''::text))::uuid AS "nullif")));
+
 ALTER TABLE public.staged_embeddings ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY staged_embeddings_tenant ON public.staged_embeddings USING ((org_id = ( SELECT (NULLIF(current_setting('app.org_id'::text, true), ''::text))::uuid AS "nullif"))) WITH CHECK ((org_id = ( SELECT (NULLIF(current_setting('app.org_id'::text, true), ''::text))::uuid AS "nullif")));
+
+ALTER TABLE public.summaries ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY summaries_tenant ON public.summaries USING ((org_id = ( SELECT (NULLIF(current_setting('app.org_id'::text, true), ''::text))::uuid AS "nullif"))) WITH CHECK ((org_id = ( SELECT (NULLIF(current_setting('app.org_id'::text, true), ''::text))::uuid AS "nullif")));
+
+ALTER TABLE public.summary_members ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY summary_members_tenant ON public.summary_members USING ((org_id = ( SELECT (NULLIF(current_setting('app.org_id'::text, true), ''::text))::uuid AS "nullif"))) WITH CHECK ((org_id = ( SELECT (NULLIF(current_setting('app.org_id'::text, true), ''::text))::uuid AS "nullif")));
 
 GRANT USAGE ON SCHEMA public TO memoria_app;
 GRANT USAGE ON SCHEMA public TO memoria_lookup;
@@ -1262,6 +1408,8 @@ GRANT SELECT ON TABLE public.accounts TO memoria_lookup;
 GRANT SELECT,INSERT,UPDATE ON TABLE public.api_keys TO memoria_app;
 GRANT SELECT ON TABLE public.api_keys TO memoria_lookup;
 
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.consolidation_runs TO memoria_app;
+
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.dampenings TO memoria_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.edges TO memoria_app;
@@ -1300,6 +1448,12 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.postings TO memoria_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.recalls TO memoria_app;
 GRANT SELECT ON TABLE public.recalls TO memoria_lookup;
 
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.refused_merges TO memoria_app;
+
 GRANT SELECT ON TABLE public.schema_migrations TO memoria_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.staged_embeddings TO memoria_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.summaries TO memoria_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.summary_members TO memoria_app;

@@ -44,6 +44,9 @@ CHANGING = {
     "updated_at": "<time>",
     "last_accessed_at": "<time>",
     "at": "<time>",
+    "made_at": "<time>",
+    "joined_at": "<time>",
+    "job_id": "<job id>",
     "took_ms": "<ms>",
     "score": "<score>",
     "activation": "<activation>",
@@ -106,6 +109,23 @@ async def test_answers_that_teach_keep_their_fields(alice: Person) -> None:
     assert (await client.post("/v1/edges", json=edge)).status_code == 200
     parted = await client.delete("/v1/edges", params={name: edge[name] for name in ("source_id", "target_id", "type")})
     assert parted.json() == {"deleted": True}
+
+
+async def test_answers_of_consolidation_keep_their_fields(alice: Person) -> None:
+    client = alice.client
+    text = "The staging database of the shop is called heron and runs on port 5433 in the cellar"
+    for ending in ("", ".", "!"):
+        await client.post("/v1/memories", json={"content": text + ending, "context": {"session_id": "s"}})
+    done = await client.post("/v1/consolidate", json={"wait": True})
+    assert_golden("consolidated", done.json() | {"namespace": "<namespace>"})
+    [summary] = (await client.get("/v1/memories", params={"source": "system"})).json()["items"]
+    assert_golden("provenance", (await client.get(f"/v1/memories/{summary['id']}/provenance")).json())
+    undone = (await client.post(f"/v1/memories/{summary['id']}/unconsolidate")).json()
+    assert len(undone["members"]) == len(undone["restored"]) == 3
+    assert_golden("unconsolidated", undone | dict.fromkeys(("members", "restored"), ["<id>"]))
+    enqueued = await client.post("/v1/consolidate", json={})
+    assert enqueued.status_code == 202
+    assert_golden("consolidation_enqueued", enqueued.json())
 
 
 async def test_answers_of_batches_keep_their_fields(alice: Person) -> None:

@@ -63,6 +63,11 @@ join memories t on t.org_id = :org_id and t.memory_id = pair.target_id and t.nam
 order by pair.source_id, pair.target_id
 on conflict on constraint edges_pkey do update set weight = edges.weight + excluded.weight * (1 - edges.weight);
 
+-- name: delete_member_edges
+-- Part an episode from some of its members.
+delete from edges
+where org_id = :org_id and target_id = :episode_id and source_id = any(:member_ids::bigint[]) and type = 'PartOf';
+
 -- name: reward_edges
 -- Move the weights of edges that led to a memory, whichever way they were crossed, and keep them within bounds; rows are
 -- locked in order, so that two writers never deadlock.

@@ -85,6 +85,20 @@ from (
     limit :limit
 ) slice;
 
+-- name: read_embeddings_of
+-- Pack the vectors of some memories.
+select string_agg(int8send(memory_id), ''::bytea order by memory_id, passage) as memory_ids,
+       string_agg(halfvec_send(embedding), ''::bytea order by memory_id, passage) as vectors
+from embeddings
+where org_id = :org_id and namespace_id = :namespace_id and memory_id = any(:ids::bigint[]);
+
+-- name: copy_embeddings
+-- Give a memory the vectors of another one.
+insert into embeddings (org_id, namespace_id, memory_id, passage, embedding)
+select org_id, namespace_id, :new_id, passage, embedding
+from embeddings
+where org_id = :org_id and namespace_id = :namespace_id and memory_id = :memory_id;
+
 -- name: index_vectors
 -- Put a batch of vectors into the graph index, oldest first; vectors that another transaction holds are passed over.
 with waiting as (

@@ -61,7 +61,7 @@ for update of m;
 -- name: read_candidates
 -- Read what the scores of candidates are made of, in columns, in the order asked: a row each costs the reader more than
 -- the query. Numbers and times (microseconds since 2000) are packed; a context is there only if it may name an author.
--- With a query's vector: also what dampens candidates for queries near it, as packed ids and marks.
+-- Episodes are absent: they pass activation on to their members and are not answered themselves. With a query's vector: also what dampens candidates for queries near it, as packed ids and marks.
 select string_agg(
            int8send(asked.position) || int8send(m.memory_id) || int8send(coalesce(m.part_of, 0))
            || float8send(m.salience) || float8send(m.utility)
@@ -80,7 +80,8 @@ select string_agg(
         where :dampened_by::halfvec is not null and d.org_id = :org_id and d.memory_id = any(:ids)
           and d.embedding <=> :dampened_by <= :dampening_distance) as dampenings
 from unnest(:ids::bigint[]) with ordinality as asked (memory_id, position)
-join memories m on m.org_id = :org_id and m.memory_id = asked.memory_id and m.namespace_id = :namespace_id;
+join memories m on m.org_id = :org_id and m.memory_id = asked.memory_id and m.namespace_id = :namespace_id
+where not (m.type = 'Episodic' and m.source is not distinct from 'system');
 
 -- name: list_hidden_ids
 -- Pack the ids that recall leaves out unless asked: archived, quarantined and expired memories.
@@ -144,6 +145,7 @@ cross join lateral (
     (select m.memory_id, m.session, m.occurred_at, true as is_earlier
      from memories m
      where m.org_id = :org_id and m.namespace_id = :namespace_id and m.state = 'active' and m.part_of is null
+       and m.source is distinct from 'system'
        and m.session = new.session and m.occurred_at <= new.occurred_at
      order by m.occurred_at desc, m.memory_id desc
      limit 1)
@@ -151,6 +153,7 @@ cross join lateral (
     (select m.memory_id, m.session, m.occurred_at, false
      from memories m
      where m.org_id = :org_id and m.namespace_id = :namespace_id and m.state = 'active' and m.part_of is null
+       and m.source is distinct from 'system'
        and m.session = new.session and m.occurred_at > new.occurred_at
      order by m.occurred_at, m.memory_id
      limit 1)
@@ -158,6 +161,7 @@ cross join lateral (
     (select m.memory_id, m.session, m.occurred_at, true
      from memories m
      where m.org_id = :org_id and m.namespace_id = :namespace_id and m.state = 'active' and m.part_of is null
+       and m.source is distinct from 'system'
        and new.session is null and m.session is null
        and m.occurred_at between new.occurred_at - make_interval(mins => :minutes) and new.occurred_at
      order by m.occurred_at desc, m.memory_id desc

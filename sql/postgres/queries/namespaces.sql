@@ -10,6 +10,12 @@ select namespace_id, name, embedder, memory_count, term_count, embedding_count, 
 from namespaces
 where org_id = :org_id and name = :name;
 
+-- name: read_namespace
+-- Read a namespace by its id.
+select namespace_id, name, embedder, memory_count, term_count, embedding_count, has_dampenings, created_at
+from namespaces
+where org_id = :org_id and namespace_id = :namespace_id;
+
 -- name: find_namespace_and_hidden
 -- Read a namespace by its name, with the packed ids that recall leaves out unless asked, as list_hidden_ids does.
 select n.namespace_id, n.name, n.embedder, n.memory_count, n.term_count, n.embedding_count, n.has_dampenings,

@@ -28,7 +28,8 @@ from staged_embeddings
 where org_id = :org_id and namespace_id = :namespace_id;
 
 -- name: list_memories_to_stage
--- Read memories whose present version is not staged, from an id on. A document is embedded in its parts.
+-- Read memories whose present version is not staged, from an id on. A document is embedded in its parts, an episode in
+-- its members.
 select m.memory_id, m.version, m.title, m.content
 from memories m
 where m.org_id = :org_id and m.namespace_id = :namespace_id and m.memory_id > :after
@@ -38,6 +39,7 @@ where m.org_id = :org_id and m.namespace_id = :namespace_id and m.memory_id > :a
         and s.version = m.version
   )
   and not exists (select from memories part where part.org_id = :org_id and part.part_of = m.memory_id)
+  and not (m.type = 'Episodic' and m.source is not distinct from 'system')
 order by m.memory_id
 limit :limit;
 

@@ -64,12 +64,18 @@ set tier = :tier, tier_since = :now
 where org_id = :org_id and memory_id = any(:ids::bigint[]);
 
 -- name: list_outlived_archived
--- List archived memories that neither changed nor were recalled since the given time; the exempt are never deleted.
+-- List archived memories that neither changed nor were recalled since the given time; the exempt are never deleted, nor
+-- is what a summary in use quotes, since that would have to go with it.
 select m.memory_id
 from memories m
 where m.org_id = :org_id and m.namespace_id = :namespace_id and m.state = 'archived' and m.part_of is null
   and m.type <> 'Code' and not m.pinned and m.confidence < :exempt_confidence::double precision
   and m.updated_at <= :unused_since and m.last_accessed_at <= :unused_since
+  and not exists (
+      select from summary_members sm
+      join memories s on s.org_id = sm.org_id and s.memory_id = sm.summary_id and s.state <> 'archived'
+      where sm.org_id = :org_id and sm.member_id = m.memory_id
+  )
 order by m.memory_id
 limit :limit;
 
@@ -87,14 +93,24 @@ select count(*)
 from memories m
 where m.org_id = :org_id and m.namespace_id = :namespace_id and m.state = 'archived' and m.part_of is null
   and m.type <> 'Code' and not m.pinned and m.confidence < :exempt_confidence::double precision
-  and m.updated_at <= :unused_since and m.last_accessed_at <= :unused_since;
+  and m.updated_at <= :unused_since and m.last_accessed_at <= :unused_since
+  and not exists (
+      select from summary_members sm
+      join memories s on s.org_id = sm.org_id and s.memory_id = sm.summary_id and s.state <> 'archived'
+      where sm.org_id = :org_id and sm.member_id = m.memory_id
+  );
 
 -- name: lock_archived
--- Lock those of the memories that are archived, and tell the state that each was archived from.
+-- Lock those of the memories that are archived, and tell the state that each was archived from; one whose successor has
+-- gone meanwhile is active.
 select m.memory_id, m.version,
        coalesce((select e.fields ->> 'state_before'
                  from memory_events e
                  where e.org_id = m.org_id and e.memory_id = m.memory_id and e.event = 'archived'
+                   and (e.fields ->> 'state_before' <> 'superseded' or exists (
+                       select from edges g
+                       where g.org_id = :org_id and g.target_id = m.memory_id and g.type = 'Supersedes'
+                   ))
                  order by e.event_number desc
                  limit 1), 'active') as state
 from memories m
