@@ -24,8 +24,8 @@ from memoria.records import Memory
 from memoria.validation import SESSION_KEY
 from memoria.vocabulary import (
     CONSOLIDATION_NEIGHBORS,
-    NEAR_IDENTICAL_COSINE,
     EXACT_SCAN_ROWS,
+    NEAR_IDENTICAL_COSINE,
     REPETITION_COSINE,
     REPETITION_MEMBERS,
     SUMMARY_MOST_MEMBERS,

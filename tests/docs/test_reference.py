@@ -145,7 +145,7 @@ def test_metrics_are_those_of_the_server() -> None:
 def test_settings_of_workers_are_those_of_the_code() -> None:
     told = [(names(row[0])[0], names(row[1])[0] if row[1] else None) for row in rows(OPERATING, "## Workers")]
     lines = re.findall(r"^\s+(\w+) .*?(?: \[([^\]]+)\])?$", workers.settings.describe_settings(), re.MULTILINE)
-    known = [(name, default or None) for name, default in lines if not name.startswith("MEMORIA_EMBEDDER_")]
+    known = [(name, default or None) for name, default in lines if not re.match("MEMORIA_(?:EMBEDDER|LANGUAGE)_", name)]
     assert [(name, None if name == "MEMORIA_EMBEDDER" else default) for name, default in known] == told
 
 
