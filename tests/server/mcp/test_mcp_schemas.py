@@ -9,6 +9,7 @@ from mcp_types import Tool
 from server.mcp_server import INSTRUCTIONS
 from server.mcp_tools import TOOLS, listed_tools
 from server.tools.memories import ListArguments
+from server.wire.consolidation import ConsolidateBody
 from server.wire.filters import FiltersBody, NamespaceQuery
 from server.wire.learning import EdgeBody, FeedbackBody
 from server.wire.requests import ContextBody, DeleteByContextBody, EncodeBody, LooseBatchBody, PatchBody, RecallBody
@@ -29,6 +30,7 @@ MODELS = {
     "link_memories": set(EdgeBody.model_fields),
     "batch_encode": set(LooseBatchBody.model_fields),
     "delete_by_context": set(DeleteByContextBody.model_fields),
+    "consolidate": set(ConsolidateBody.model_fields),
     "prune_memories": set(PruneBody.model_fields) - {"enabled"},
     "health": set(),
     "stats": set(NamespaceQuery.model_fields),

@@ -69,6 +69,16 @@ async def test_a_forgotten_memory_is_gone(as_alice: Caller) -> None:
     assert refused.value.body["code"] == "NOT_FOUND"
 
 
+async def test_a_namespace_is_consolidated(as_alice: Caller) -> None:
+    text = "The staging database of the shop is called heron and runs on port 5433 in the cellar"
+    for ending in ("", ".", "!"):
+        await as_alice.call("encode_memory", {"content": text + ending})
+    done = await as_alice.call("consolidate", {"wait": True})
+    assert done["repetition"] == {"summaries": 1, "extended": 0, "members": 3}
+    enqueued = await as_alice.call("consolidate", {})
+    assert enqueued["job_id"].startswith("job_")
+
+
 async def test_a_prune_archives_what_is_over_the_limit(as_alice: Caller) -> None:
     for number in range(3):
         await as_alice.call("encode_memory", {"content": f"Fact number {number} about deployment."})
@@ -194,6 +204,7 @@ ATTEMPTS: dict[str, dict[str, Any]] = WRITES | {
     "recall_memories": {"query": "Fridays"},
     "build_context": {"query": "Fridays"},
     "list_memories": {},
+    "consolidate": {"wait": True, "window_hours": 48},
     "prune_memories": {"max_memories": 1, "prune_threshold": 0.99},
     "health": {},
     "stats": {},
