@@ -62,8 +62,8 @@ class Statement:
     """Hold a text read once: its words as written, in small letters, and what they are worth.
 
     `names` are its proper names (`name_order`: as they first occur), `numbers` its numbers in figures, `negated`
-    whether it denies, `restricts` whether it narrows down (only, instead, rather), `changed` whether it states a change,
-    `spoken` whether it is a line of a conversation, `terms` the stems of its telling words.
+    whether it denies, `restricts` whether it narrows down (only, instead, rather), `changed` whether it states a
+    change, `spoken` whether it is a line of a conversation, `terms` the stems of its telling words.
     """
 
     words: tuple[str, ...]

@@ -22,6 +22,7 @@ from memoria.namespaces import Namespace
 from memoria.passages import embedded_text, mean_direction, passages_of
 from memoria.records import Memory, NewMemory
 from memoria.salience import judge_salience
+from memoria.succession import settle
 from memoria.temporal import Moment, link_in_time
 from memoria.tiers import TIERS_AS_TYPES, first_tier
 from memoria.tokens import count_tokens
@@ -248,6 +249,8 @@ class Encoder:
         new_edges = [edge for key, pairs in nearest.items() for edge in semantic_edges(ids[key], pairs)]
         new_edges += [NewEdge(part, document, EdgeType.PART_OF, 1.0) for part, document in documents_of.items()]
         await edges.insert_edges(self.connection, self.org_id, namespace.id, new_edges + in_time + causal, self.now)
+        whole = {ids[key]: pairs for key, pairs in nearest.items() if ids[key] not in documents_of}
+        await settle(self.connection, self.org_id, namespace.id, whole, self.now)
         grown = await namespaces.grow_namespace(
             self.connection,
             self.org_id,

@@ -14,6 +14,7 @@ from memoria.memories import no_such_memory
 from memoria.namespaces import may_use
 from memoria.records import Filters, ForgetResult, Principal
 from memoria.release import release_members, release_summaries
+from memoria.succession import give_back
 from memoria.validation import INCLUDABLE
 
 SLICE_MEMORIES = 5_000  # deleted by one statement: each stays well within its time limit
@@ -62,10 +63,11 @@ async def delete_everywhere(connection: Connection, org_id: UUID, ids: Sequence[
     """Delete memories and their parts, everywhere, and return the ids of all that went.
 
     A summary that quotes one of them goes too, and its other members are active again; so are the members of a summary
-    that is deleted itself. Rows are locked in order, so that two deletions never deadlock; what the other deleted
-    meanwhile is not returned.
+    that is deleted itself, and what a deleted memory had superseded. Rows are locked in order, so that two deletions
+    never deadlock; what the other deleted meanwhile is not returned.
     """
     await memories.lock_memories(connection, org_id, ids)
+    await give_back(connection, org_id, ids, now, why="the newer memory was deleted")
     quoting = await release_members(connection, org_id, ids, now)
     await release_summaries(connection, org_id, ids, now)
     return await delete_released(connection, org_id, [*ids, *quoting])

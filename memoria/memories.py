@@ -31,6 +31,8 @@ CANDIDATE = np.dtype(
         ("occurred_at", "i8"),
         ("created_at", "i8"),
         ("last_accessed_at", "i8"),
+        ("contradicted", "i8"),  # by a newer memory
+        ("superseded", "i8"),
     ]
 )
 CANDIDATE_SENT = CANDIDATE.newbyteorder(">")
@@ -59,7 +61,6 @@ class CandidateRows:
 
     numbers: np.ndarray
     tiers: Sequence[Tier]
-    states: Sequence[str]
     sessions: Sequence[str | None]
     urls: Sequence[str | None]
     sites: Sequence[str | None]
@@ -247,11 +248,13 @@ async def read_candidates(
     namespace_id: int,
     ids: Sequence[int],
     author_keys: Sequence[str],
+    viewpoint: datetime,
     dampened_by: np.ndarray | None = None,
 ) -> CandidateRows:
     """Read what the scores of candidates are made of, in the order of `ids`; those that do not exist are absent.
 
-    `dampened_by` is the query's vector where a memory of the namespace may be dampened for queries near it.
+    What happened after `viewpoint` neither contradicts nor supersedes anything. `dampened_by` is the query's vector
+    where a memory of the namespace may be dampened for queries near it.
     """
     row = await connection.fetch_row(
         "read_candidates",
@@ -259,15 +262,15 @@ async def read_candidates(
         namespace_id=namespace_id,
         ids=ids,
         author_keys=author_keys,
+        viewpoint=viewpoint,
         dampened_by=None if dampened_by is None else encode_half_vector(dampened_by),
         dampening_distance=1.0 - SIMILAR_QUERY_COSINE,
     )
     if row is None or row["numbers"] is None:
-        return CandidateRows(np.empty(0, CANDIDATE), [], [], [], [], [], [], [])
+        return CandidateRows(np.empty(0, CANDIDATE), [], [], [], [], [], [])
     return CandidateRows(
         numbers=np.frombuffer(row["numbers"], CANDIDATE_SENT).astype(CANDIDATE),
         tiers=[Tier(tier) for tier in row["tiers"]],
-        states=row["states"],
         sessions=row["sessions"],
         urls=row["urls"],
         sites=row["sites"],

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 import numpy as np
@@ -14,7 +14,7 @@ from memoria.errors import InvalidInputError
 from memoria.intents import AUTHOR_KEYS, author_of, intent_of, named_authors
 from memoria.memories import CandidateRows
 from memoria.metacognition import confidence_of, context_mode_of, gather, intervene
-from memoria.records import Hit, Memory, PathStep, Principal, Recall, RecallRequest
+from memoria.records import Filters, Hit, Memory, PathStep, Principal, Recall, RecallRequest
 from memoria.reward import dampening_factor
 from memoria.scoring import Candidates, Factors, factors, idle_days
 from memoria.seeding import Lexical, Place, Seeds, Visibility, find_seeds, read_visibility, score_lexical
@@ -47,11 +47,12 @@ from memoria.vocabulary import (
     Confidence,
     Intent,
     Intervention,
-    MemoryState,
     Scope,
 )
 
 Floats = npt.NDArray[np.float64]
+
+LATEST = datetime.max.replace(tzinfo=UTC) - timedelta(microseconds=1)  # the last moment that has another after it
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +79,17 @@ def plan(principal: Principal, request: RecallRequest) -> Plan:
         raise InvalidInputError("`token_budget` must be at least 1.", field="token_budget")
     query = "" if request.query is None else check_query(request.query)
     url = check_url(request.url)
-    checked = replace(request, filters=check_filters(request.filters), include=check_include(request.include))
+    filters = _until(check_filters(request.filters), request.at)
+    checked = replace(request, filters=filters, include=check_include(request.include))
     return Plan(checked, namespaces.resolve_namespace(principal, request.namespace), query, url, intent_of(query))
+
+
+def _until(filters: Filters, at: datetime | None) -> Filters:
+    """Leave out what happened after the moment that a recall is asked for, that moment included."""
+    if at is None:
+        return filters
+    end = min(at, LATEST) + timedelta(microseconds=1)
+    return replace(filters, occurred_before=min(end, filters.occurred_before or end))
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +103,8 @@ class Ground:
 
 async def survey(connection: Connection, org_id: UUID, plan: Plan, embedder_name: str, now: datetime) -> Ground | None:
     """Read what does not need the query's vector, while it is made; None where the namespace does not exist."""
+    if plan.request.at is not None:
+        now = min(now, plan.request.at)
     found = await namespaces.find_namespace_and_hidden(connection, org_id, plan.namespace, now)
     if found is None:
         return None
@@ -209,13 +221,14 @@ async def _score(
     ids, strengths = activation.memory_ids[shown], activation.strengths[shown]
     strongest = np.argsort(-strengths, kind="stable")[: max(MAX_CANDIDATES, plan.request.limit)]
     dampened_by = vector if place.namespace.has_dampenings else None
+    viewpoint = _viewpoint(plan, place.now)
     rows = await memories.read_candidates(
-        connection, place.org_id, place.namespace.id, ids[strongest].tolist(), AUTHOR_KEYS, dampened_by
+        connection, place.org_id, place.namespace.id, ids[strongest].tolist(), AUTHOR_KEYS, viewpoint, dampened_by
     )
     lit = strengths[strongest][rows.numbers["position"] - 1]
     if plan.request.spreading:
         lit = lift_conversations(lit, rows.sessions)
-    weighed = factors(_candidates(rows, lit, plan.query, _viewpoint(plan, place.now)), plan.intent)
+    weighed = factors(_candidates(rows, lit, plan.query, viewpoint), plan.intent)
     page_boost = _page_boost(rows, plan.url)
     scores = weighed.score() * page_boost
     return Scored(rows, scores, np.argsort(-scores, kind="stable"), weighed, page_boost, activation, lit)
@@ -234,8 +247,8 @@ def _candidates(rows: CandidateRows, activation: Floats, query: str, now: dateti
         recalls=numbers["access_count"].astype(np.float64),
         useful=numbers["useful_count"].astype(np.float64),
         named=np.array(named_authors(query, authors), np.bool_),
-        superseded=np.array([state == MemoryState.SUPERSEDED for state in rows.states], np.bool_),
-        contradicted=np.zeros(len(numbers), np.bool_),
+        superseded=numbers["superseded"] > 0,
+        contradicted=numbers["contradicted"] > 0,
         dampening=np.array([dampening_factor(rows.unhelpful.get(i, 0)) for i in numbers["memory_id"].tolist()]),
     )
 
@@ -260,6 +273,8 @@ async def _answer(
     """Cut to the limit and the token budget; a result over what is left of the budget gives way to the next."""
     request = plan.request
     ranked = _without_documents(scored)
+    if request.at is not None:
+        ranked = [position for position in ranked if not scored.rows.numbers["superseded"][position]]
     if request.min_score is not None:
         ranked = [position for position in ranked if scored.scores[position] >= request.min_score]
     confidence, intervention = _judge(scored, ranked, ground, lit)

@@ -161,6 +161,7 @@ class RecallRequest:
 
     `limit` is 1–100 results, `token_budget` caps their summed tokens, `include` adds states that are hidden by
     default (`archived`, `quarantined`, `expired`), `min_score` drops weaker results, `learn=False` leaves no trace.
+    `at` looks back: it returns what was valid at that moment alone, scored as of then, and teaches nothing.
     `spreading=False` returns the seeds alone and is for measuring.
     """
 
@@ -175,6 +176,7 @@ class RecallRequest:
     explain: bool = False
     learn: bool = True
     spreading: bool = True
+    at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,11 +4,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 import asyncpg
 import numpy as np
 
-from memoria import archive, consolidations, edges, embeddings, memories, memory_events, namespaces, postings
+from memoria import (
+    archive,
+    consolidations,
+    edges,
+    embeddings,
+    memories,
+    memory_events,
+    namespaces,
+    postings,
+    successions,
+)
 from memoria.database import Connection
 from memoria.embedding.port import Embedder
 from memoria.encode import NEIGHBORS, Encoder, MovedError, Prepared, Vectors, prepare, semantic_edges
@@ -20,6 +31,7 @@ from memoria.namespaces import Namespace, may_use
 from memoria.passages import mean_direction
 from memoria.records import Memory, MemoryPatch, NewMemory, Principal
 from memoria.release import release_members, rewrite_episodes_of
+from memoria.succession import give_back, settle, take_place_again
 from memoria.tiers import TIERS_AS_TYPES
 from memoria.validation import hash_own
 from memoria.vocabulary import EdgeType, MemoryState, MemoryType, Source, Tier
@@ -216,6 +228,7 @@ async def _reindex(
     await postings.delete_postings(connection, org_id, namespace_id, row["terms"], [memory_id])
     removed = await embeddings.delete_embeddings(connection, org_id, namespace_id, [memory_id])
     await edges.delete_edges(connection, org_id, memory_id, [EdgeType.SEMANTIC])
+    is_active = await _stand_anew(connection, org_id, row, encoder.now)
     await delete_everywhere(connection, org_id, revision.part_ids, encoder.now)
     namespace = await namespaces.find_namespace(connection, org_id, row["namespace"])
     if namespace is None:
@@ -224,7 +237,7 @@ async def _reindex(
     terms = postings.MemoryTerms(memory_id, prepared.frequencies, prepared.length)
     await postings.insert_postings(connection, org_id, namespace_id, [terms])
     passages = vectors[prepared.passages] if prepared.passages else np.empty((0, 0))
-    if prepared.passages and row["state"] == MemoryState.ACTIVE:
+    if prepared.passages and is_active:
         await _join_nearest(encoder, namespace, memory_id, passages)
     if prepared.parts:
         await encoder.add_parts(namespace, memory_id, prepared.parts, vectors)
@@ -243,6 +256,15 @@ async def _reindex(
         raise MovedError("the namespace has changed over to another embedder")
 
 
+async def _stand_anew(connection: Connection, org_id: UUID, row: asyncpg.Record, now: datetime) -> bool:
+    """Take back what a memory's old text denied, and what denied it; says whether it is in force then."""
+    memory_id = row["memory_id"]
+    await give_back(connection, org_id, [memory_id], now, why="the newer memory was edited")
+    await successions.delete_denials(connection, org_id, memory_id)
+    reinstated = await successions.reinstate_memories(connection, org_id, [memory_id], [], now)
+    return row["state"] == MemoryState.ACTIVE or bool(reinstated)
+
+
 async def _join_nearest(encoder: Encoder, namespace: Namespace, memory_id: int, passages: np.ndarray) -> None:
     """Join a memory to those its new text is nearest to."""
     connection, org_id = encoder.connection, encoder.org_id
@@ -251,6 +273,7 @@ async def _join_nearest(encoder: Encoder, namespace: Namespace, memory_id: int, 
     pairs = zip(near.ids.tolist(), near.cosines.tolist(), strict=True)
     visible = [(other, cosine) for other, cosine in pairs if other not in hidden]
     await edges.insert_edges(connection, org_id, namespace.id, semantic_edges(memory_id, visible), encoder.now)
+    await settle(connection, org_id, namespace.id, {memory_id: visible}, encoder.now)
 
 
 async def move_state(
@@ -268,7 +291,9 @@ async def move_state(
         return memory
     if memory.state is MemoryState.ARCHIVED:
         await archive.restore(connection, principal.org_id, [memory_id], now, key_id=principal.key_id)
+        await take_place_again(connection, principal.org_id, [memory_id], now)
         return (await memories.read_memories(connection, principal.org_id, [memory_id]))[memory_id]
+    await give_back(connection, principal.org_id, [memory_id], now, why="the newer memory was archived")
     part_ids = await memories.list_part_ids(connection, principal.org_id, memory_id)
     await memories.set_state(connection, principal.org_id, [memory_id, *part_ids], state, now)
     await memory_events.record_event(

@@ -67,5 +67,5 @@ async def reinstate_memories(
 
 
 async def delete_denials(connection: Connection, org_id: UUID, memory_id: int) -> None:
-    """Take back what a memory has contradicted or superseded by itself, and what contradicted it."""
+    """Take back what a memory has contradicted or superseded by itself, and what did so to it."""
     await connection.execute("delete_denials", org_id=org_id, memory_id=memory_id)

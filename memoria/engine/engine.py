@@ -216,9 +216,9 @@ class Engine:
             async with self.database.tenant(principal.org_id) as connection:
                 answer = await recall.run(connection, plan, ground, vector, self._ids.next())
                 noted = note_recall(principal, plan, ground, vector, answer.recall_id, answer.hits)
-                if noted is not None:
+                if noted is not None and plan.request.at is None:
                     answer = replace(answer, requery=await self._learner.was_asked(connection, noted))
-            answers.append((answer, noted))
+            answers.append((answer, noted if plan.request.at is None else None))
         return answers
 
     async def _survey(self, principal: Principal, plans: Sequence[Plan], now: datetime) -> list[Ground | None]:

@@ -150,6 +150,7 @@ class RecallBody(Body):
     url: Annotated[Text | None, Field(description="Boosts what belongs to this page, then to its site.")] = None
     explain: Annotated[bool, Field(description="Also answer every candidate and every factor.")] = False
     learn: Annotated[bool, Field(description="False leaves no trace of this recall.")] = True
+    at: Annotated[Moment | None, Field(description="Answer only what was valid at this time.")] = None
 
     @model_validator(mode="after")
     def _asks_something(self) -> "RecallBody":
@@ -170,6 +171,7 @@ class RecallBody(Body):
             url=self.url,
             explain=self.explain,
             learn=self.learn,
+            at=self.at,
         )
 
 

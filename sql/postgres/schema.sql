@@ -984,6 +984,10 @@ ALTER TABLE ONLY public.summaries
 ALTER TABLE ONLY public.summary_members
     ADD CONSTRAINT summary_members_pkey PRIMARY KEY (org_id, summary_id, member_id);
 
+CREATE INDEX edges_denied_idx ON public.edges USING btree (org_id, target_id, source_id) WHERE (type = ANY (ARRAY['Contradicts'::text, 'Supersedes'::text]));
+
+CREATE INDEX edges_denying_idx ON public.edges USING btree (org_id, source_id, target_id) WHERE (type = ANY (ARRAY['Contradicts'::text, 'Supersedes'::text]));
+
 CREATE INDEX edges_target_idx ON public.edges USING btree (org_id, target_id, source_id, type) INCLUDE (weight, namespace_id);
 
 CREATE INDEX embeddings_graph_idx ON ONLY public.embeddings USING hnsw (embedding public.halfvec_cosine_ops) WITH (m='16', ef_construction='64') WHERE in_graph;

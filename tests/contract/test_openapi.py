@@ -138,7 +138,7 @@ def test_what_is_not_served_is_not_documented(word: str) -> None:
     assert word not in {part for name in names(DOCUMENT) for part in name.split("/")}
 
 
-@pytest.mark.parametrize("field", ["at", "reveal", "at_time"])
+@pytest.mark.parametrize("field", ["reveal", "at_time"])
 def test_a_field_that_is_not_served_is_refused(target: Target, field: str) -> None:
     body = {"query": "x", field: True}
     answer = httpx.post(f"{target.url}/v1/memories/recall", json=body, headers=target.person.headers)

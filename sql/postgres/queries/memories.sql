@@ -60,16 +60,29 @@ for update of m;
 
 -- name: read_candidates
 -- Read what the scores of candidates are made of, in columns, in the order asked: a row each costs the reader more than
--- the query. Numbers and times (microseconds since 2000) are packed; a context is there only if it may name an author.
+-- the query. Numbers and times (microseconds since 2000) are packed, last whether a newer memory had contradicted it and
+-- whether one had taken its place at the moment that the recall looks back from; a context is there only if it may name an author.
 -- Episodes are absent: they pass activation on to their members and are not answered themselves. With a query's vector: also what dampens candidates for queries near it, as packed ids and marks.
 select string_agg(
            int8send(asked.position) || int8send(m.memory_id) || int8send(coalesce(m.part_of, 0))
            || float8send(m.salience) || float8send(m.utility)
            || int8send(m.access_count) || int8send(m.useful_count) || int8send(m.term_count)
-           || timestamptz_send(m.occurred_at) || timestamptz_send(m.created_at) || timestamptz_send(m.last_accessed_at),
+           || timestamptz_send(m.occurred_at) || timestamptz_send(m.created_at) || timestamptz_send(m.last_accessed_at)
+           || int8send(exists (
+                  select from edges e
+                  join memories newer on newer.org_id = :org_id and newer.memory_id = e.source_id
+                  where e.org_id = :org_id and e.target_id = m.memory_id and e.type = 'Contradicts'
+                    and newer.state = 'active' and newer.occurred_at <= :viewpoint
+                    and (newer.occurred_at, newer.memory_id) > (m.occurred_at, m.memory_id)
+              )::integer::bigint)
+           || int8send((m.state = 'superseded' and not exists (
+                  select from edges e
+                  join memories newer on newer.org_id = :org_id and newer.memory_id = e.source_id
+                  where e.org_id = :org_id and e.target_id = m.memory_id and e.type = 'Supersedes'
+                    and newer.occurred_at > :viewpoint
+              ))::integer::bigint),
            ''::bytea order by asked.position) as numbers,
        array_agg(m.tier order by asked.position) as tiers,
-       array_agg(m.state order by asked.position) as states,
        array_agg(m.session order by asked.position) as sessions,
        array_agg(m.url order by asked.position) as urls,
        array_agg(m.site order by asked.position) as sites,

@@ -53,10 +53,10 @@ where m.org_id = :org_id and m.memory_id = locked.memory_id and m.state = 'super
 returning m.memory_id, m.version;
 
 -- name: delete_denials
--- Take back what a memory has denied by itself: its text has changed.
+-- Take back what a memory has denied by itself, and what has denied it: its text has changed.
 delete from edges
 where org_id = :org_id and type in ('Contradicts', 'Supersedes') and not linked
-  and (source_id = :memory_id or (target_id = :memory_id and type = 'Contradicts'))
+  and (source_id = :memory_id or target_id = :memory_id)
   and not exists (
       select from summaries s
       where s.org_id = :org_id and s.summary_id = edges.source_id and s.detector = 'repetition'
