@@ -21,6 +21,7 @@ from memoria.values import (
     GENERAL_WORDS,
     NEGATIONS,
     OPPOSITES,
+    PREDICATES,
     RESTRICTIONS,
     SYNONYMS,
     number_of,
@@ -61,14 +62,16 @@ class Verdict(StrEnum):
 class Statement:
     """Hold a text read once: its words as written, in small letters, and what they are worth.
 
-    `names` are its proper names (`name_order`: as they first occur), `numbers` its numbers in figures, `negated`
-    whether it denies, `restricts` whether it narrows down (only, instead, rather), `changed` whether it states a
-    change, `spoken` whether it is a line of a conversation, `terms` the stems of its telling words.
+    `names` are its proper names (`name_order`: as they first occur), `numbers` its numbers in figures, `labels` those
+    that tell one thing from another of its kind (run 12), `negated` whether it denies, `restricts` whether it narrows
+    down (only, instead, rather), `changed` whether it states a change, `spoken` whether it is a line of a conversation,
+    `terms` the stems of its telling words.
     """
 
     words: tuple[str, ...]
     names: frozenset[str]
     numbers: frozenset[str]
+    labels: frozenset[str]
     name_order: tuple[str, ...]
     negated: bool
     restricts: bool
@@ -98,7 +101,7 @@ def values_agree(first: str, second: str) -> bool:
     of the other, but for inflection and a short list of synonyms.
     """
     one, two = read_statement(first), read_statement(second)
-    if one.negated != two.negated or one.numbers != two.numbers or one.names != two.names:
+    if one.negated != two.negated or one.numbers != two.numbers or one.labels != two.labels or one.names != two.names:
         return False
     if _values(one) != _values(two) or _swapped(one, two):
         return False
@@ -119,17 +122,30 @@ def read_statement(text: str) -> Statement:
             names |= {word.casefold(), following.casefold()}
     names = {_bare(name) for name in names if name not in FILLERS and len(name) > 1 and not value_class(name)}
     joined = f" {' '.join(small)} "
+    labels = _labels(small)
     return Statement(
         words=small,
         names=frozenset(names),
         name_order=tuple(dict.fromkeys(bare for word in small if (bare := _bare(word)) in names)),
         restricts=not RESTRICTIONS.isdisjoint(small),
-        numbers=frozenset(number for word in small if (number := number_of(word)) is not None),
+        numbers=frozenset(number for word in small if (number := number_of(word)) is not None) - labels,
+        labels=labels,
         negated=any(word in NEGATIONS or word.endswith("n't") for word in small),
         changed=any(f" {phrase} " in joined for phrase in CHANGE_PHRASES),
         spoken=_is_speech(text, small),
         terms=frozenset(query_terms(text)),
     )
+
+
+def _labels(words: Sequence[str]) -> frozenset[str]:
+    """Find the numbers that stand by a noun before anything is said of it: they name the thing, as in `deploy 412`."""
+    labels: set[str] = set()
+    for place, word in enumerate(words):
+        if word in PREDICATES or (place and word.endswith(("ed", "s"))):
+            break
+        if place and word[0].isdigit() and words[place - 1] not in FILLERS and (number := number_of(word)):
+            labels.add(number)
+    return frozenset(labels)
 
 
 def _is_speech(text: str, words: Sequence[str]) -> bool:
@@ -144,7 +160,11 @@ def _same_subject(first: Statement, second: Statement, cosine: float) -> bool:
     """
     if first.spoken or second.spoken:
         return cosine >= SPEECH_COSINE and _aligned(first, second) >= SPEECH_ALIGNED
+<<<<<<< HEAD
     if cosine < CONTRADICTION_COSINE:
+=======
+    if cosine < SUBJECT_COSINE or first.labels != second.labels:
+>>>>>>> ce1d064 (Tell numbers that name a thing from values; document change and contradiction)
         return False
     if second.restricts and first.names & second.names and cosine >= RESTRICTION_COSINE:
         others = {term for term in first.terms & second.terms if term not in _stems(first.names)}

@@ -93,6 +93,14 @@ GENERAL_WORDS = frozenset(
 )
 """Kinds of things: in the place of one of the kind they contradict nothing."""
 
+PREDICATES = frozenset(
+    _words(
+        "is are was were be been has have had does do did will would can could should must may might on in at to from "
+        "by for with takes runs uses needs costs lasts says retries starts ends lives works"
+    )
+)
+"""Words from which on a statement says something of its subject."""
+
 CHANGE_PHRASES = (
     "now",
     "no longer",

@@ -72,6 +72,19 @@ def test_what_is_about_something_else_or_only_speech_is_unrelated(older: str, ne
     assert judge(older, newer, cosine) is Verdict.UNRELATED
 
 
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("Deploy 412 was rolled back", "Deploy 413 was rolled back"),
+        ("deploy of the service, run 3", "deploy of the service, run 4"),
+        ("Budget item 3: chairs", "Budget item 4: chairs"),
+    ],
+)
+def test_numbers_that_name_a_thing_are_no_values_of_it(first: str, second: str) -> None:
+    assert judge(first, second, 0.95) is Verdict.UNRELATED
+    assert not values_agree(first, second)
+
+
 def test_a_long_text_is_no_single_statement() -> None:
     text = "The service has a limit of 60 requests. " * 20
     assert judge(text, text.replace("60", "90"), 0.99) is Verdict.UNRELATED

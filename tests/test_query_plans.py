@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -182,6 +183,7 @@ async def test_memories_are_read_by_their_key(filled: tuple[Database, UUID], mod
     database, org_id = filled
     vector = encode_half_vector(np.ones(384, np.float32))
     of_candidates = {"author_keys": AUTHOR_KEYS, "dampened_by": vector, "dampening_distance": 0.15}
+    of_candidates |= {"viewpoint": datetime(2026, 5, 1, tzinfo=UTC)}
     place = {"namespace_id": NAMESPACE, **of_candidates} if name == "read_candidates" else {}
     async with database.tenant(org_id) as connection:
         plan = await explain(connection, mode, name, org_id=org_id, ids=IDS[:50], **place)
