@@ -29,7 +29,6 @@ from memoria.values import (
 )
 from memoria.vocabulary import (
     CONTRADICTION_ALIGNED,
-    CONTRADICTION_COSINE,
     CONTRADICTION_SHARED,
     CONTRADICTION_WORDS,
     RESTRICTION_COSINE,
@@ -37,6 +36,7 @@ from memoria.vocabulary import (
     SPEECH_ALIGNED,
     SPEECH_COSINE,
     STATEMENT_WORDS,
+    SUBJECT_COSINE,
     SYNONYM_COSINE,
 )
 
@@ -160,11 +160,7 @@ def _same_subject(first: Statement, second: Statement, cosine: float) -> bool:
     """
     if first.spoken or second.spoken:
         return cosine >= SPEECH_COSINE and _aligned(first, second) >= SPEECH_ALIGNED
-<<<<<<< HEAD
-    if cosine < CONTRADICTION_COSINE:
-=======
     if cosine < SUBJECT_COSINE or first.labels != second.labels:
->>>>>>> ce1d064 (Tell numbers that name a thing from values; document change and contradiction)
         return False
     if second.restricts and first.names & second.names and cosine >= RESTRICTION_COSINE:
         others = {term for term in first.terms & second.terms if term not in _stems(first.names)}

@@ -16,7 +16,7 @@ from memoria.edges import NewEdge
 from memoria.identifiers import format_id
 from memoria.memory_events import NewEvent
 from memoria.successions import Claim
-from memoria.vocabulary import CONTRADICTION_COSINE, EdgeType
+from memoria.vocabulary import SUBJECT_COSINE, EdgeType
 
 SESSION_KEY = "session_id"  # where something was said changes nothing about what it is about
 CHANGED = "a newer memory states a change"
@@ -46,7 +46,7 @@ async def settle(
         (memory_id, other, cosine)
         for memory_id, others in nearest.items()
         for other, cosine in others
-        if cosine >= CONTRADICTION_COSINE
+        if cosine >= SUBJECT_COSINE
     ]
     if not pairs:
         return Denials()
@@ -72,9 +72,7 @@ def find_denials(claims: Mapping[int, Claim], pairs: Sequence[tuple[int, int, fl
     return denials
 
 
-async def mark_denied(
-    connection: Connection, org_id: UUID, namespace_id: int, denials: Denials, now: datetime
-) -> None:
+async def mark_denied(connection: Connection, org_id: UUID, namespace_id: int, denials: Denials, now: datetime) -> None:
     """Join what is denied to what denies it, take the superseded out of force, and write both into their history."""
     joined = [NewEdge(newer, older, EdgeType.SUPERSEDES, 1.0) for older, newer in denials.superseded.items()]
     joined += [NewEdge(newer, older, EdgeType.CONTRADICTS, 1.0) for older, newer in denials.contradicted.items()]
@@ -94,9 +92,7 @@ async def mark_denied(
     await memory_events.record_events(connection, org_id, events, at=now, key_id=None)
 
 
-async def give_back(
-    connection: Connection, org_id: UUID, ids: Sequence[int], now: datetime, *, why: str
-) -> list[int]:
+async def give_back(connection: Connection, org_id: UUID, ids: Sequence[int], now: datetime, *, why: str) -> list[int]:
     """Put back in force what the given memories have taken the place of; call it before they leave or change.
 
     Returns the ids of those that are active again. What another memory supersedes too stays as it is.
@@ -127,6 +123,4 @@ def _same_scope(one: Claim, other: Claim) -> bool:
     """Say whether two claims may be about the same thing: of no two projects, users or other contexts."""
     if one.project and other.project and one.project != other.project:
         return False
-    return all(
-        value == other.context.get(key, value) for key, value in one.context.items() if key != SESSION_KEY
-    )
+    return all(value == other.context.get(key, value) for key, value in one.context.items() if key != SESSION_KEY)

@@ -29,24 +29,18 @@ class Restated:
     version: int
 
 
-async def read_claims(
-    connection: Connection, org_id: UUID, namespace_id: int, ids: Sequence[int]
-) -> dict[int, Claim]:
+async def read_claims(connection: Connection, org_id: UUID, namespace_id: int, ids: Sequence[int]) -> dict[int, Claim]:
     """Read those of the memories that state something and are in force; long texts, parts and code do not."""
     rows = await connection.fetch(
         "read_claims", org_id=org_id, namespace_id=namespace_id, ids=ids, longest=LONGEST_CLAIM
     )
     return {
-        row["memory_id"]: Claim(
-            row["memory_id"], row["content"], row["occurred_at"], row["project"], row["context"]
-        )
+        row["memory_id"]: Claim(row["memory_id"], row["content"], row["occurred_at"], row["project"], row["context"])
         for row in rows
     }
 
 
-async def supersede_memories(
-    connection: Connection, org_id: UUID, ids: Sequence[int], now: datetime
-) -> list[Restated]:
+async def supersede_memories(connection: Connection, org_id: UUID, ids: Sequence[int], now: datetime) -> list[Restated]:
     """Take memories out of force, and return those that were in it."""
     rows = await connection.fetch("supersede_memories", org_id=org_id, ids=ids, now=now)
     return [Restated(row["memory_id"], row["version"]) for row in rows]

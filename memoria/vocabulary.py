@@ -306,12 +306,10 @@ MAX_PRUNE_THRESHOLD = 0.99
 MAX_POLICY_MEMORIES = 1_000_000_000
 
 # Contradiction: chosen on `benchmarks/updates` and on what ordinary conversations would flag.
-CONTRADICTION_COSINE = 0.45  # less alike than this, two statements are about different things
+SUBJECT_COSINE = 0.45  # less alike than this, two statements are about different things
 CONTRADICTION_SHARED = 0.33  # share of the telling words of both that they must have in common
 CONTRADICTION_WORDS = 3  # ... and at least so many of them
-CONTRADICTION_ALIGNED = (
-    0.6  # share of the shorter one's words that stand in the other in the same order, which does too
-)
+CONTRADICTION_ALIGNED = 0.6  # or this share of the shorter one's words, in the same order
 SYNONYM_COSINE = 0.93  # so alike, one other word is taken for a synonym, unless it is a value
 RESTRICTION_COSINE = 0.55  # enough where the newer one says only, instead, never ... of the same name
 RESTRICTION_WORDS = 2  # ... with so many telling words in common besides
