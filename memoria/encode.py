@@ -26,7 +26,7 @@ from memoria.succession import settle
 from memoria.temporal import Moment, link_in_time
 from memoria.tiers import TIERS_AS_TYPES, first_tier
 from memoria.tokens import count_tokens
-from memoria.validation import hash_duplicate, validate_memory
+from memoria.validation import check_content, hash_duplicate, validate_memory
 from memoria.vocabulary import (
     CHUNK_TOKENS,
     SEMANTIC_EDGE_COSINE,
@@ -97,12 +97,27 @@ def _prepare_document(new: NewMemory, fields: MemoryFields, embedder: Embedder) 
     chunks = chunk_text(fields.content, CHUNK_TOKENS, count_tokens)
     if len(chunks) == 1:
         return prepare_whole(new, fields, embedder)
-    parts = []
-    for chunk in (chunk for chunk in chunks if chunk.content.strip()):
-        own_hash = hash_duplicate(fields.duplicate_hash + bytes(f"{chunk.index}", "ascii"), None, {})
-        part = replace(fields, content=chunk.content, metadata=None, duplicate_hash=own_hash)
-        parts.append(prepare_whole(new, part, embedder))
-    return Prepared(new, fields, {}, 0, (), tuple(parts))
+    parts = tuple(
+        _prepare_part(new, fields, chunk.index, chunk.content, embedder) for chunk in chunks if chunk.content.strip()
+    )
+    return Prepared(new, fields, {}, 0, (), parts)
+
+
+def _prepare_part(new: NewMemory, document: MemoryFields, index: int, content: str, embedder: Embedder) -> Prepared:
+    own_hash = hash_duplicate(document.duplicate_hash + bytes(f"{index}", "ascii"), None, {})
+    part = replace(document, content=content, metadata=None, duplicate_hash=own_hash)
+    return prepare_whole(new, part, embedder)
+
+
+def prepare_cut(new: NewMemory, contents: Sequence[str], now: datetime, embedder: Embedder) -> Prepared:
+    """Prepare a memory that has been cut into parts with these contents, or into none. Raises as `prepare`."""
+    fields = validate_memory(new, now)
+    if not contents:
+        return prepare_whole(new, fields, embedder)
+    parts = tuple(
+        _prepare_part(new, fields, index, check_content(content), embedder) for index, content in enumerate(contents)
+    )
+    return Prepared(new, fields, {}, 0, (), parts)
 
 
 def with_parts(items: Sequence[Prepared]) -> list[Prepared]:

@@ -16,6 +16,7 @@ from memoria.vocabulary import MAX_NAMESPACE_CHARACTERS, Scope
 
 NAMESPACE_FORM = re.compile(r"[A-Za-z0-9][A-Za-z0-9._~:/@+-]*")
 OWN_PREFIX = "org:"
+WITHDRAWN_PREFIX = "~"  # of a namespace that is being erased: no client may use it, or can name it
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,8 @@ def require_scope(principal: Principal, scope: Scope) -> None:
 def may_use(principal: Principal, name: str) -> bool:
     """Say whether the key's patterns and the organization's bounds allow a namespace."""
     if name.casefold().startswith(OWN_PREFIX) and name != principal.own_namespace:
+        return False
+    if name.startswith(WITHDRAWN_PREFIX):
         return False
     return not principal.namespace_patterns or any(
         name.startswith(pattern[:-1]) if pattern.endswith("*") else name == pattern

@@ -13,9 +13,14 @@ PLACES_A_ROUND = 20  # organizations that one round visits
 
 async def read_policy(connection: Connection, org_id: UUID, namespace_id: int) -> Policy:
     """Read the policy that holds in a namespace: the defaults where none was set."""
+    return await find_policy(connection, org_id, namespace_id) or Policy()
+
+
+async def find_policy(connection: Connection, org_id: UUID, namespace_id: int) -> Policy | None:
+    """Read the policy that a namespace was given; None where none was."""
     row = await connection.fetch_row("read_policy", org_id=org_id, namespace_id=namespace_id)
     if row is None:
-        return Policy()
+        return None
     return Policy(
         half_life_days=dict(zip(TIERS, row["half_life_days"], strict=True)),
         prune_threshold=row["prune_threshold"],

@@ -110,6 +110,8 @@ class JobKind(StrEnum):
     CONSOLIDATE = "consolidate"
     REEMBED = "reembed"
     DECAY = "decay"
+    ERASE = "erase"
+    ERASE_ORGANIZATION = "erase_organization"
 
 
 class Detector(StrEnum):
@@ -159,6 +161,15 @@ MAX_CHUNK_TOKENS = 8192
 MIN_CONTEXT_TOKENS = 64  # the notice and one short memory
 MAX_CONTEXT_TOKENS = 200_000
 IDEMPOTENCY_HOURS = 24  # how long a repeated key gets the first answer
+
+# Transfer.
+TRANSFER_FORMAT = 1  # of the lines that an export writes and an import reads
+EXPORT_PAGE = 100  # memories read at once
+IMPORT_BATCH = 200  # lines stored in one transaction ...
+IMPORT_BATCH_CHARACTERS = 1_000_000  # ... unless their texts are longer than this together
+MAX_LINE_BYTES = 4 * 1024 * 1024  # of one line of an import
+MAX_REFUSALS_TOLD = 100  # refused lines, and mapped ids, that the answer of an import lists
+INLINE_ERASURE = 2000  # memories of a namespace that are erased while the caller waits; more are left to a job
 
 # Jobs.
 JOB_DAYS = 30  # how long a job that has ended can be read

@@ -16,7 +16,7 @@ from memoria.errors import MemoriaError
 from memoria.namespaces import resolve_namespace
 from memoria.records import Principal
 from memoria.vocabulary import Scope
-from server import admin_jobs
+from server import admin_erasure, admin_jobs
 from server.settings import Settings
 
 BURST_SECONDS = 5  # a key may save up so many seconds of its rate
@@ -80,6 +80,7 @@ def make_parser() -> argparse.ArgumentParser:
     revoke.add_argument("--key-id", required=True, type=_key_id, help="MEMORIA_KEY_ID of the key")
 
     admin_jobs.add_job_commands(commands)
+    admin_erasure.add_erasure_command(commands)
     return parser
 
 
@@ -155,6 +156,7 @@ COMMANDS = {
     "list-keys": _list_keys,
     "revoke-key": _revoke_key,
     **admin_jobs.COMMANDS,
+    **admin_erasure.COMMANDS,
 }
 
 

@@ -44,12 +44,17 @@ def create_app(settings: Settings, clock: Callable[[], datetime] = utc_now) -> S
     mcp = McpEndpoint(make_mcp_server(version("memoria-engine")), allowed_hosts=settings.allowed_hosts)
     app = Starlette(
         routes=[*public_routes(document), *make_routes(OPERATIONS), *mcp.routes()],
-        middleware=[Middleware(Edge, resource_metadata_url=resource_metadata_url(settings))],
+        middleware=[_edge(settings)],
         lifespan=lambda app: _lifespan(app, settings, clock, mcp),
     )
     app.router.redirect_slashes = False
     app.router.default = _no_such_route
     return app
+
+
+def _edge(settings: Settings) -> Middleware:
+    streams = frozenset(operation.path for operation in OPERATIONS if operation.takes_lines)
+    return Middleware(Edge, resource_metadata_url=resource_metadata_url(settings), unbounded_paths=streams)
 
 
 def resource_metadata_url(settings: Settings) -> str:

@@ -3,14 +3,14 @@
 import hashlib
 import json
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel
 from pydantic_core import to_json
 from starlette.datastructures import Headers
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 
 from memoria.engine import Engine
 from memoria.errors import InvalidInputError
@@ -21,6 +21,7 @@ from server.services import Services
 InputT = TypeVar("InputT")
 ResultT = TypeVar("ResultT")
 IDEMPOTENCY_KEY = re.compile(r"[\x21-\x7e]{1,255}")
+LINES = "application/x-ndjson"
 IF_MATCH = re.compile(r'(?:W/)?"?(?P<version>[0-9]{1,9})"?')
 
 
@@ -55,11 +56,23 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
+class StreamedAnswer:
+    """Be a successful answer that is sent while it is made, a JSON object a line."""
+
+    lines: AsyncIterator[bytes]
+    headers: dict[str, str] = field(default_factory=dict)
+
+    def to_response(self) -> Response:
+        """Make the HTTP response."""
+        return StreamingResponse(self.lines, 200, self.headers, LINES)
+
+
+@dataclass(frozen=True, slots=True)
 class Call(Generic[InputT]):
     """Be one authenticated request: who calls, what it says, and under which conditions.
 
     `input` is the checked body, or the checked query of a GET. `id` and `name` are those in the path.
-    `namespace` is the `x-memoria-namespace` header.
+    `namespace` is the `x-memoria-namespace` header. `body` is that of an operation that reads lines.
     """
 
     services: Services
@@ -71,6 +84,7 @@ class Call(Generic[InputT]):
     expected_version: int | None
     idempotency_key: str | None
     request_digest: bytes
+    body: AsyncIterator[bytes] | None = None
 
     @property
     def engine(self) -> Engine:

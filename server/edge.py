@@ -21,18 +21,22 @@ CLIENT_GONE = 499  # never sent: the client went away before it was answered
 
 
 class Edge:
-    """Wrap the application. `resource_metadata_url` is named to clients that show no good key."""
+    """Wrap the application. `resource_metadata_url` is named to clients that show no good key.
 
-    def __init__(self, app: ASGIApp, resource_metadata_url: str) -> None:
+    What is sent to `unbounded_paths` may have any size: it is read as it comes, and never held whole.
+    """
+
+    def __init__(self, app: ASGIApp, resource_metadata_url: str, unbounded_paths: frozenset[str] = frozenset()) -> None:
         self._app = app
         self._resource_metadata_url = resource_metadata_url
+        self._unbounded_paths = unbounded_paths
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request, whatever happens inside."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        exchange = _Exchange(scope, receive, send)
+        exchange = _Exchange(scope, receive, send, is_bounded=scope["path"] not in self._unbounded_paths)
         with structlog.contextvars.bound_contextvars(request_id=exchange.request_id):
             try:
                 await self._serve(exchange)
@@ -62,8 +66,9 @@ class Edge:
 class _Exchange:
     """Be one request and its answer, as they pass the edge."""
 
-    def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __init__(self, scope: Scope, receive: Receive, send: Send, *, is_bounded: bool) -> None:
         self.scope = scope
+        self._is_bounded = is_bounded
         self.status: int | None = None
         self.code: str | None = None
         self._receive, self._send = receive, send
@@ -77,6 +82,8 @@ class _Exchange:
 
     async def receive(self) -> Message:
         """Pass a part of the body on. Raises ContentTooLargeError once there is more than the limit."""
+        if not self._is_bounded:
+            return await self._receive()
         declared = self._headers.get("content-length", "")
         if declared.isascii() and declared.isdigit() and int(declared[:20]) > MAX_BODY_BYTES:
             raise _too_large(int(declared[:20]))

@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import BaseModel, TypeAdapter
 from pydantic.json_schema import JsonSchemaMode, models_json_schema
 
+from server.call import LINES
 from server.operations import Operation
 from server.problems import Problem
 from server.wire.fields import Namespace
@@ -72,6 +73,8 @@ def _operation(operation: Operation) -> Json:
             **{str(status): _failure(status) for status in _failures(operation)},
         },
     }
+    if operation.takes_lines:
+        described["requestBody"] = {"required": True, "content": {LINES: {"schema": {"type": "string"}}}}
     if operation.body is not None:
         described["requestBody"] = {"required": True, "content": _content(operation.body)}
     return described
@@ -81,6 +84,8 @@ def _failures(operation: Operation) -> list[int]:
     statuses = {401, 403, 422, 429, 500, 503}
     if operation.body is not None:
         statuses |= {400, 413}
+    if operation.takes_lines:
+        statuses |= {400, 409}
     if operation.has_id or operation.name in NAMES_IDS:
         statuses |= {404}
     if operation.writes or operation.conditional:
@@ -94,8 +99,14 @@ def _success(operation: Operation, status: int) -> Json:
         headers["Idempotency-Replayed"] = {"$ref": "#/components/headers/Idempotency-Replayed"}
     if operation.answers[status].__name__ == "MemoryOut":
         headers["ETag"] = {"$ref": "#/components/headers/ETag"}
-    title = "Created" if status == 201 else "OK"
-    return {"description": title, "headers": headers, "content": _content(operation.answers[status])}
+    title = {201: "Created", 202: "A job is at it"}.get(status, "OK")
+    return {"description": title, "headers": headers, "content": _answer(operation, status)}
+
+
+def _answer(operation: Operation, status: int) -> Json:
+    if operation.sends_lines:
+        return {LINES: {"schema": {"type": "string"}}}
+    return _content(operation.answers[status])
 
 
 def _failure(status: int) -> Json:
@@ -190,7 +201,7 @@ def _headers() -> Json:
 
 def _schemas(operations: Sequence[Operation]) -> Json:
     bodies = {operation.body for operation in operations if operation.body}
-    answers = {model for operation in operations for model in operation.answers.values()}
+    answers = {model for operation in operations for model in operation.answers.values() if not operation.sends_lines}
     answers |= {Problem, HealthOut, ReadyOut}
     wanted: list[tuple[type[BaseModel], JsonSchemaMode]] = [
         *((model, "validation") for model in sorted(bodies, key=lambda model: model.__name__)),

@@ -7,6 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel
 from starlette.requests import Request
+from starlette.responses import Response
 from starlette.routing import Match, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -14,8 +15,10 @@ from memoria.identifiers import IdKind, parse_id
 from server.abandonment import while_connected
 from server.auth import Guarded
 from server.call import (
+    LINES,
     Answer,
     Call,
+    StreamedAnswer,
     digest_request,
     read_expected_version,
     read_idempotency_key,
@@ -28,8 +31,9 @@ from server.wire.parsing import parse_json, parse_model, parse_query
 
 NAME = "{name}"  # where a path holds a namespace's name
 JSON_TYPE = re.compile(r"application/(?:[a-z0-9.+-]+\+)?json", re.IGNORECASE)
+LINES_TYPES = (LINES, "application/ndjson", "application/jsonl")
 
-Handler = Callable[[Call[Any]], Coroutine[Any, Any, Answer]]
+Handler = Callable[[Call[Any]], Coroutine[Any, Any, Answer | StreamedAnswer]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +42,7 @@ class Operation:
 
     `body` and `query` are the models of what it takes, `answers` those of its successes by status. `writes` says
     that it honours `Idempotency-Key`, `conditional` that it honours `If-Match`. `id_kind` is what an `{id}` in the path
-    names.
+    names. With `takes_lines` the body is a stream of JSON objects, a line each, and with `sends_lines` the answer is.
     """
 
     method: str
@@ -52,6 +56,8 @@ class Operation:
     writes: bool = False
     conditional: bool = False
     id_kind: IdKind = IdKind.MEMORY
+    takes_lines: bool = False
+    sends_lines: bool = False
 
     @property
     def name(self) -> str:
@@ -72,11 +78,16 @@ class Operation:
         """Read and check the request, let the handler answer it."""
         request = Request(scope, receive)
         query = parse_model(self.query, parse_query(scope["query_string"]))
+        if self.takes_lines:
+            require_lines(request)
         value = await read_json(request) if self.body else None
         checked = parse_model(self.parse or self.body, value) if self.body else query
         handling = self.handler(self._call(request, value, checked))
         answer = await (while_connected(handling, receive) if self.body else handling)
-        await answer.to_response()(scope, receive, send)
+        response = answer.to_response()
+        if scope["method"] == "HEAD" and self.sends_lines:
+            response = Response(None, response.status_code, response.headers)  # nothing is read for nobody
+        await response(scope, receive, send)
 
     def _call(self, request: Request, value: Any, checked: Any) -> Call[Any]:
         headers = request.headers
@@ -91,7 +102,15 @@ class Operation:
             expected_version=read_expected_version(headers) if self.conditional else None,
             idempotency_key=read_idempotency_key(headers) if self.writes else None,
             request_digest=digest_request(self.method, request.url.path, namespace, value) if self.writes else b"",
+            body=request.stream() if self.takes_lines else None,
         )
+
+
+def require_lines(request: Request) -> None:
+    """Refuse a body that is not declared as lines of JSON. Raises MalformedRequestError."""
+    declared = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if declared not in LINES_TYPES:
+        raise MalformedRequestError(f"Send a JSON object a line, and say so: Content-Type: {LINES}.")
 
 
 async def read_json(request: Request) -> Any:

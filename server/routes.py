@@ -1,7 +1,7 @@
 """List every operation of the REST surface: the whole table on one screen."""
 
 from memoria.identifiers import IdKind
-from server.api import batch, consolidation, introspection, jobs, learning, memories, retention
+from server.api import batch, consolidation, introspection, jobs, learning, memories, retention, transfer
 from server.operations import Operation
 from server.wire import consolidation as sleep
 from server.wire import filters, requests
@@ -9,6 +9,7 @@ from server.wire import jobs as work
 from server.wire import learning as lessons
 from server.wire import responses as out
 from server.wire import retention as kept
+from server.wire import transfer as moved
 
 MEMORIES = "/v1/memories"
 MEMORY = "/v1/memories/{id}"
@@ -73,6 +74,12 @@ OPERATIONS: tuple[Operation, ...] = (
               {200: kept.PolicyOut}),
     Operation("PUT", POLICY, retention.set_policy, "Set a retention policy",
               {200: kept.PolicyOut}, kept.PolicyBody),
+    Operation("DELETE", "/v1/namespaces/{name}", transfer.erase_namespace, "Erase a namespace",
+              {200: moved.ErasureOut, 202: moved.ErasureOut}),
+    Operation("GET", "/v1/export", transfer.export_namespace, "Export a namespace",
+              {200: moved.MemoryLine}, query=moved.ExportQuery, sends_lines=True),
+    Operation("POST", "/v1/import", transfer.import_namespace, "Import a namespace",
+              {200: moved.ImportOut}, query=moved.ImportQuery, takes_lines=True),
     Operation("GET", "/v1/jobs", jobs.list_jobs, "List background jobs",
               {200: work.JobPageOut}, query=work.JobsQuery),
     Operation("GET", "/v1/jobs/{id}", jobs.get_job, "Read a background job",

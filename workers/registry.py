@@ -2,11 +2,22 @@
 
 from workers.kinds import Kind
 from workers.schedule import Task
-from workers.tasks import consolidate, decay, expire, index_vectors, purge_answers, purge_jobs, purge_recalls, reembed
+from workers.tasks import (
+    consolidate,
+    decay,
+    erase,
+    erase_organization,
+    expire,
+    index_vectors,
+    purge_answers,
+    purge_jobs,
+    purge_recalls,
+    reembed,
+)
 
 # Done for one tenant when somebody asks or a schedule says so. Each module of `workers/tasks` that does a kind of job
 # names it KIND.
-KINDS: tuple[Kind, ...] = (consolidate.KIND, decay.KIND, reembed.KIND)
+KINDS: tuple[Kind, ...] = (consolidate.KIND, decay.KIND, erase.KIND, erase_organization.KIND, reembed.KIND)
 
 # Done across all tenants again and again, as long as there is something to do.
 TASKS: tuple[Task, ...] = (

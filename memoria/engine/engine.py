@@ -18,6 +18,7 @@ from memoria.engine.embedders import with_either_embedder
 from memoria.engine.jobs import Jobs
 from memoria.engine.learning import Learning
 from memoria.engine.transactions import Clock, Transactions, utc_now
+from memoria.engine.transfer import Transfer
 from memoria.engine.upkeep import Upkeep
 from memoria.errors import InvalidInputError
 from memoria.identifiers import IdMaker
@@ -99,6 +100,7 @@ class Engine:
         self._learner = RecallLearner(database)
         self.learning = Learning(database, embedder, clock, self._ids, self._transactions, self._learner)
         self.upkeep = Upkeep(database, self._transactions, self._ids, embedder.name, clock)
+        self.transfer = Transfer(database, self._transactions, self._ids, embedder, clock)
         self.jobs = Jobs(database, embedder.name, self._ids, clock)
         self.consolidation = Consolidation(database, embedder, clock, self._ids, self._transactions, writer)
         self.twin = None if previous is None else self._with_embedder(previous)

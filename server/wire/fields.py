@@ -116,6 +116,11 @@ def pascal(name: str) -> str:
     return name[:1].upper() + name[1:]
 
 
+def enum_of(kind: type[StrEnum]) -> Callable[[object], StrEnum]:
+    """Make the reader of an enum's names as HTTP shows them."""
+    return _enum(kind, *(pascal(member.value) for member in kind))
+
+
 def _enum(kind: type[StrEnum], *names: str) -> Callable[[object], StrEnum]:
     parse = _one_of(*names)[0].func
 

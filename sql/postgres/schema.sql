@@ -1406,10 +1406,10 @@ GRANT ALL ON FUNCTION public.find_outlived_recalls(older_than timestamp with tim
 REVOKE ALL ON FUNCTION public.find_unindexed_namespaces(more_embeddings_than bigint, wanted integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.find_unindexed_namespaces(more_embeddings_than bigint, wanted integer) TO memoria_app;
 
-GRANT SELECT,INSERT,UPDATE ON TABLE public.accounts TO memoria_app;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.accounts TO memoria_app;
 GRANT SELECT ON TABLE public.accounts TO memoria_lookup;
 
-GRANT SELECT,INSERT,UPDATE ON TABLE public.api_keys TO memoria_app;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.api_keys TO memoria_app;
 GRANT SELECT ON TABLE public.api_keys TO memoria_lookup;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.consolidation_runs TO memoria_app;
@@ -1444,7 +1444,7 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.namespace_policies TO memoria_
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.namespaces TO memoria_app;
 GRANT SELECT ON TABLE public.namespaces TO memoria_lookup;
 
-GRANT SELECT,INSERT,UPDATE ON TABLE public.organizations TO memoria_app;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.organizations TO memoria_app;
 GRANT SELECT ON TABLE public.organizations TO memoria_lookup;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.postings TO memoria_app;

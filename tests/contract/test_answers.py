@@ -47,6 +47,8 @@ CHANGING = {
     "made_at": "<time>",
     "joined_at": "<time>",
     "job_id": "<job id>",
+    "exported_at": "<time>",
+    "memory_id": "<id>",
     "took_ms": "<ms>",
     "score": "<score>",
     "activation": "<activation>",
@@ -147,6 +149,26 @@ async def test_answers_about_jobs_keep_their_fields(alice: Person, database: Dat
 async def test_refusals_keep_their_fields(alice: Person) -> None:
     assert_golden("not_found", (await alice.client.get("/v1/memories/mem_0000000000000")).json())
     assert_golden("invalid", (await alice.client.post("/v1/memories", json={"content": 1, "x": 2})).json())
+
+
+async def test_answers_about_transfer_keep_their_fields(alice: Person) -> None:
+    await alice.client.put("/v1/namespaces/golden/policy", json={"max_memories": 1000})
+    ids = [
+        (await alice.client.post("/v1/memories", json=memory)).json()["id"]
+        for memory in (MEMORY, MEMORY | {"content": "The runbook was written after the outage"})
+    ]
+    edge = {"source_id": ids[0], "target_id": ids[1], "type": "Causal", "weight": 0.5}
+    await alice.client.post("/v1/edges", json=edge)
+    await alice.client.patch(f"/v1/memories/{ids[0]}", json={"title": "Deploys"})
+    exported = await alice.client.get("/v1/export", params={"namespace": "golden"})
+    assert exported.headers["content-type"] == "application/x-ndjson"
+    lines = [json.loads(line) for line in exported.text.splitlines()]
+    assert_golden("export", lines)
+    assert_golden("erasure", (await alice.client.delete("/v1/namespaces/golden")).json())
+    broken = exported.text.encode() + b"not json\n"
+    headers = {"content-type": "application/x-ndjson"}
+    imported = await alice.client.post("/v1/import", content=broken, headers=headers)
+    assert_golden("import", imported.json())
 
 
 async def test_answers_about_retention_keep_their_fields(alice: Person) -> None:

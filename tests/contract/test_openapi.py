@@ -1,6 +1,7 @@
 """The OpenAPI document is valid and says what the service does: no answer that it does not declare, no fault."""
 
 import asyncio
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -30,6 +31,15 @@ SCHEMA = schemathesis.openapi.from_dict(DOCUMENT)
 LABELS = [(method, path) for path, methods in DOCUMENT["paths"].items() for method in methods]
 MODES = (schemathesis.GenerationMode.POSITIVE, schemathesis.GenerationMode.NEGATIVE)
 CASES_OF_EACH = 16  # with all operations and both modes, more than 500
+
+
+@schemathesis.serializer("application/x-ndjson")
+def write_lines(context: schemathesis.SerializationContext, value: Any) -> bytes:
+    """Send any text as lines, and any other value as one."""
+    text = value if isinstance(value, str) else json.dumps(value)
+    return text.encode("utf-8", "surrogatepass")
+
+
 CHECKS = [
     not_a_server_error,
     status_code_conformance,
@@ -123,7 +133,7 @@ def test_every_operation_is_documented_once() -> None:
 
 @pytest.mark.parametrize(
     "word",
-    ["redactions", "quarantine", "reveal", "export", "import"],
+    ["redactions", "quarantine", "reveal"],
 )
 def test_what_is_not_served_is_not_documented(word: str) -> None:
     def names(value: Any) -> Iterator[str]:

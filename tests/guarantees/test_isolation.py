@@ -1,5 +1,6 @@
 """Nobody reads, changes or learns of another organization's memories, by any route."""
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -22,6 +23,7 @@ class Attempt:
     """Be what charlie tries with an operation, knowing alice's ids, namespace and words."""
 
     json: Callable[[str, str], Any] | None = None
+    lines: Callable[[str, str], str] | None = None
     params: Callable[[str], dict[str, str]] | None = None
 
 
@@ -56,6 +58,15 @@ ATTEMPTS: dict[str, Attempt] = {
     "list_namespaces": NAMED,
     "read_policy": NAMED,
     "set_policy": Attempt(lambda *_: {"max_memories": 1, "delete_archived_after_days": 1}),
+    "erase_namespace": NAMED,
+    "export_namespace": Attempt(params=lambda namespace: {"namespace": namespace}),
+    "import_namespace": Attempt(
+        lines=lambda memory_id, namespace: json.dumps(
+            {"kind": "Edge", "source_id": memory_id, "target_id": NOWHERE, "type": "Causal", "weight": 1.0}
+            | {"created_at": "2026-05-01T09:00:00Z", "linked": True}
+        ),
+        params=lambda namespace: {"namespace": namespace},
+    ),
     "list_jobs": NAMED,
     "get_job": NAMED,
     "read_stats": Attempt(params=lambda namespace: {"namespace": namespace}),
@@ -81,6 +92,8 @@ async def attempt(person: Person, name: str, memory_id: str, namespace: str) -> 
         operation.method,
         operation.path.replace("{id}", memory_id).replace("{name}", quote(namespace, safe="")),
         json=tried.json(memory_id, namespace) if tried.json else None,
+        content=tried.lines(memory_id, namespace) if tried.lines else None,
+        headers={"content-type": "application/x-ndjson"} if tried.lines else None,
         params=tried.params(namespace) if tried.params else None,
     )
 

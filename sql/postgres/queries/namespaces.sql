@@ -40,10 +40,11 @@ set memory_count = memory_count + :memories,
 where org_id = :org_id and namespace_id = :namespace_id and (:embedder::text is null or embedder = :embedder);
 
 -- name: list_namespaces
--- Read a page of namespaces by name, those a key may touch alone: exact names and prefixes (an empty list means all).
+-- Read a page of namespaces by name, those a key may touch alone: exact names and prefixes (an empty list means all). One
+-- that is being erased has a name that begins with a tilde.
 select name, memory_count, created_at
 from namespaces
-where org_id = :org_id
+where org_id = :org_id and not starts_with(name, '~')
   and (:after::text is null or name > :after)
   and (cardinality(:exact_names::text[]) + cardinality(:prefixes::text[]) = 0
        or name = any(:exact_names)
@@ -55,7 +56,7 @@ limit :limit;
 -- Count the namespaces a key may touch.
 select count(*)
 from namespaces
-where org_id = :org_id
+where org_id = :org_id and not starts_with(name, '~')
   and (cardinality(:exact_names::text[]) + cardinality(:prefixes::text[]) = 0
        or name = any(:exact_names)
        or exists (select from unnest(:prefixes) prefix where starts_with(name, prefix)));
