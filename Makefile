@@ -17,7 +17,7 @@ JOBS ?= 2
 export UV_PYTHON_DOWNLOADS := never
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help run test lint format test-long test-clients bench-recall bench-latency bench-learning bench-year schema lock clean
+.PHONY: help run test lint format test-long test-clients bench-recall bench-latency bench-learning bench-year bench-updates bench-calibration schema lock clean
 
 help: ## list the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -49,6 +49,9 @@ bench-recall: .venv/.synced ## measure the quality of recall on labelled convers
 
 bench-latency: .venv/.synced ## measure recall and encode over HTTP beside their floor
 	@$(BIN)/python -m benchmarks.latency $(ARGS)
+
+bench-updates: .venv/.synced ## measure how changed facts are told from stale ones
+	@$(BIN)/python -m benchmarks.updates $(ARGS)
 
 bench-learning: .venv/.synced ## measure what feedback is worth on labelled conversations
 	@$(BIN)/python -m benchmarks.learning $(ARGS)

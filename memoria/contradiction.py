@@ -12,13 +12,16 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from enum import StrEnum
 from functools import lru_cache
+from itertools import takewhile
 
 from memoria.lexical import query_terms
 from memoria.values import (
     ADDRESSES,
     CHANGE_PHRASES,
+    CONTRASTS,
     FILLERS,
     GENERAL_WORDS,
+    HEDGES,
     NEGATIONS,
     OPPOSITES,
     PREDICATES,
@@ -31,6 +34,10 @@ from memoria.vocabulary import (
     CONTRADICTION_ALIGNED,
     CONTRADICTION_SHARED,
     CONTRADICTION_WORDS,
+    HEDGED_COSINE,
+    NAMED_COSINE,
+    NAMESAKE_COSINE,
+    NAMESAKE_WORDS,
     RESTRICTION_COSINE,
     RESTRICTION_WORDS,
     SPEECH_ALIGNED,
@@ -64,8 +71,9 @@ class Statement:
 
     `names` are its proper names (`name_order`: as they first occur), `numbers` its numbers in figures, `labels` those
     that tell one thing from another of its kind (run 12), `negated` whether it denies, `restricts` whether it narrows
-    down (only, instead, rather), `changed` whether it states a change, `spoken` whether it is a line of a conversation,
-    `terms` the stems of its telling words.
+    down (only, instead, rather), `contrasts` whether it sets one thing against another (while, but), `hedges` whether
+    it only supposes, `named` whom or what it says to be a such-and-such ('' if none), `changed` whether it states a
+    change, `spoken` whether it is a line of a conversation, `terms` the stems of its telling words.
     """
 
     words: tuple[str, ...]
@@ -75,6 +83,9 @@ class Statement:
     name_order: tuple[str, ...]
     negated: bool
     restricts: bool
+    contrasts: bool
+    hedges: bool
+    named: str
     changed: bool
     spoken: bool
     terms: frozenset[str]
@@ -128,6 +139,9 @@ def read_statement(text: str) -> Statement:
         names=frozenset(names),
         name_order=tuple(dict.fromkeys(bare for word in small if (bare := _bare(word)) in names)),
         restricts=not RESTRICTIONS.isdisjoint(small),
+        named=_named(small, names),
+        hedges=not HEDGES.isdisjoint(small),
+        contrasts=not CONTRASTS.isdisjoint(small),
         numbers=frozenset(number for word in small if (number := number_of(word)) is not None) - labels,
         labels=labels,
         negated=any(word in NEGATIONS or word.endswith("n't") for word in small),
@@ -148,6 +162,13 @@ def _labels(words: Sequence[str]) -> frozenset[str]:
     return frozenset(labels)
 
 
+def _named(words: Sequence[str], names: set[str]) -> str:
+    """Name the subject of `<names> is a ...`; '' where a text says no such thing, or says it besides (also)."""
+    subject = list(takewhile(lambda word: _bare(word) in names, words))
+    says = tuple(words[len(subject) : len(subject) + 2])
+    return " ".join(subject) if says in (("is", "a"), ("is", "an")) and "also" not in words else ""
+
+
 def _is_speech(text: str, words: Sequence[str]) -> bool:
     """Say whether a text is a line of a conversation rather than a statement: who speaks, to whom, asking what."""
     return bool(_SPEAKER.match(text)) or "?" in text or "!" in text or not ADDRESSES.isdisjoint(words)
@@ -162,9 +183,15 @@ def _same_subject(first: Statement, second: Statement, cosine: float) -> bool:
         return cosine >= SPEECH_COSINE and _aligned(first, second) >= SPEECH_ALIGNED
     if cosine < SUBJECT_COSINE or first.labels != second.labels:
         return False
-    if second.restricts and first.names & second.names and cosine >= RESTRICTION_COSINE:
-        others = {term for term in first.terms & second.terms if term not in _stems(first.names)}
-        if len(others) >= RESTRICTION_WORDS:
+    if first.names & second.names:
+        besides = len(first.terms & second.terms - _stems(first.names | second.names))
+        if second.restricts and cosine >= RESTRICTION_COSINE and besides >= RESTRICTION_WORDS:
+            return True
+        if first.named and first.named == second.named and cosine >= NAMED_COSINE:
+            return True
+        if first.hedges and not second.hedges and cosine >= HEDGED_COSINE:
+            return True
+        if first.names == second.names and cosine >= NAMESAKE_COSINE and besides >= NAMESAKE_WORDS:
             return True
     shared, all_terms = first.terms & second.terms, first.terms | second.terms
     if _aligned(first, second) >= CONTRADICTION_ALIGNED and shared:
@@ -176,7 +203,7 @@ def _differs(first: Statement, second: Statement, cosine: float) -> bool:
     """Say whether something in the one has another value in the other."""
     if first.negated != second.negated or (second.restricts and not first.restricts):
         return True
-    if _swapped(first, second):
+    if _swapped(first, second) or (second.contrasts and not first.contrasts and second.names - first.names):
         return True
     for ours, theirs in (
         (first.numbers, second.numbers),

@@ -86,6 +86,12 @@ ADDRESSES = frozenset(_words("you your yours you're you've you'll thanks thank h
 RESTRICTIONS = frozenset(_words("only exclusively solely instead rather never dislike dislikes avoid avoids avoiding"))
 """Words by which a statement narrows down or turns away what another says of the same person or thing."""
 
+CONTRASTS = frozenset(_words("while whereas but however"))
+"""Words that set one thing against another."""
+
+HEDGES = frozenset(_words("may might could maybe perhaps possibly probably presumably apparently supposedly likely"))
+"""Words of one who supposes: such a statement yields to a later one about the same."""
+
 GENERAL_WORDS = frozenset(
     _words(
         "vegetable fruit room instrument animal person people thing place food drink vehicle tool colour color number"

@@ -36,7 +36,7 @@ def main(arguments: Sequence[str], environ: Mapping[str, str]) -> int:
     parsed = _parser().parse_args(arguments)
     try:
         conversations = read_conversations(_folder(environ))
-        url, key = _server(environ, parsed.key_file)
+        url, key = read_server(environ, parsed.key_file)
     except (DataMissingError, NoServerError) as error:
         print(error, file=sys.stderr)
         return 2
@@ -61,7 +61,7 @@ def _folder(environ: Mapping[str, str]) -> Path:
     return Path(folder)
 
 
-def _server(environ: Mapping[str, str], key_file: Path | None) -> tuple[str, str]:
+def read_server(environ: Mapping[str, str], key_file: Path | None) -> tuple[str, str]:
     """Find the server's URL and a key. Raises NoServerError."""
     file = key_file or read_settings(environ).home / "dev.env"
     written = dict(line.split("=", 1) for line in file.read_text().splitlines() if "=" in line) if file.exists() else {}

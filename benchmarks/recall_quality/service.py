@@ -60,7 +60,7 @@ class Service:
         for start in range(0, len(conversation.turns), BATCH_MEMORIES):
             turns = conversation.turns[start : start + BATCH_MEMORIES]
             body = {"namespace": namespace, "memories": [_memory(turn) for turn in turns]}
-            answer = await self._post("/v1/memories/batch", body)
+            answer = await self.call("/v1/memories/batch", body)
             for memory_id, turn in zip(answer["ids"], turns, strict=True):
                 units[memory_id].append(turn.unit)
         return Stored(namespace, {memory_id: tuple(found) for memory_id, found in units.items()})
@@ -76,16 +76,17 @@ class Service:
         if question.before is not None:
             body["filters"] = {"occurred_before": question.before.isoformat()}
         started = time.perf_counter()
-        answer = await self._post("/v1/memories/recall", body)
+        answer = await self.call("/v1/memories/recall", body)
         elapsed = (time.perf_counter() - started) * 1000
         return Answer(units_of(stored, [hit["id"] for hit in answer["results"]]), elapsed)
 
     async def drop(self, stored: Stored) -> None:
         """Delete every memory of the conversation."""
         body = {"namespace": stored.namespace, "filters": {"occurred_after": "1900-01-01T00:00:00Z"}}
-        await self._post("/v1/memories/forget", body)
+        await self.call("/v1/memories/forget", body)
 
-    async def _post(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+    async def call(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+        """Post one request, again while the rate limit asks to wait."""
         for attempt in range(ATTEMPTS):
             response = await self._client.post(path, json=body)
             if response.status_code != TOO_MANY_REQUESTS or attempt == ATTEMPTS - 1:
