@@ -9,6 +9,7 @@ from accounts.accounts import require_organization
 from accounts.erasure import erase_organization
 from memoria import jobs
 from memoria.database import Database
+from memoria.errors import InvalidInputError
 from memoria.identifiers import IdKind, IdMaker, format_id
 from memoria.job_records import NewJob
 from memoria.vocabulary import JobKind
@@ -25,10 +26,10 @@ def add_erasure_command(commands: "argparse._SubParsersAction[argparse.ArgumentP
 
 
 async def run_erasure(database: Database, parsed: argparse.Namespace) -> list[str]:
-    """Erase, and show the rows of each table before and after. Raises NotFoundError for an unknown address."""
+    """Erase, and show the rows of each table before and after. Raises NotFoundError, InvalidInputError."""
     organization = await require_organization(database, parsed.email)
     if parsed.confirm != organization.own_namespace:
-        return [f"MEMORIA_NOT_ERASED={organization.own_namespace}"]
+        raise InvalidInputError("Nothing is erased: --confirm must repeat the organization's own namespace.")
     now = datetime.now(UTC)
     if parsed.by_job:
         ids = IdMaker(lambda: now)

@@ -92,3 +92,21 @@ def test_a_database_that_does_not_answer_is_one_sentence(
     away = replace(settings, database_url="postgresql://nobody@127.0.0.1:1/none")
     assert main(["list-keys", "--email", "a@b.c"], away) == 1
     assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_an_organization_is_erased_with_its_keys_when_its_namespace_is_repeated(
+    settings: Settings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    email = fresh_email()
+    account = run(settings, capsys, "create-account", "--email", email)
+    assert main(["erase-organization", "--email", email, "--confirm", "org:another-000000"], settings) == 1
+    assert capsys.readouterr().err.startswith("Nothing is erased")
+    command = ["erase-organization", "--email", email, "--confirm", account["MEMORIA_NAMESPACE"]]
+    job = run(settings, capsys, *command, "--by-job")
+    assert job["MEMORIA_JOB_ID"].startswith("job_")
+    assert main(command, settings) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "api_keys  before 1  after 0" in lines
+    assert "jobs  before 1  after 0" in lines
+    assert lines[-1] == f"MEMORIA_ERASED={account['MEMORIA_NAMESPACE']}"
+    assert main(["list-keys", "--email", email], settings) == 1
