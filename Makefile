@@ -50,6 +50,9 @@ bench-recall: .venv/.synced ## measure the quality of recall on labelled convers
 bench-latency: .venv/.synced ## measure recall and encode over HTTP beside their floor
 	@$(BIN)/python -m benchmarks.latency $(ARGS)
 
+bench-calibration: .venv/.synced ## measure how far the confidence of recalls can be relied on
+	@$(BIN)/python -m benchmarks.calibration $(ARGS)
+
 bench-updates: .venv/.synced ## measure how changed facts are told from stale ones
 	@$(BIN)/python -m benchmarks.updates $(ARGS)
 

@@ -60,6 +60,25 @@ def read_conversations(folder: Path) -> list[Conversation]:
     return found
 
 
+def read_unanswerable(folder: Path) -> dict[str, list[Question]]:
+    """Read, by conversation, LoCoMo's questions that cannot be answered as they are asked; they have no evidence."""
+    records = [
+        (record["id"], record["questions"])
+        for path in sorted(folder.rglob("locomo/conv-*.json"))
+        for record in [json.loads(path.read_text(encoding="utf-8"))]
+    ]
+    for path in sorted(folder.rglob("locomo10.json")):
+        records += [(each["sample_id"], each["qa"]) for each in json.loads(path.read_text(encoding="utf-8"))]
+    return {
+        name: [
+            Question(asked["question"], str(asked["category"]), frozenset(), None)
+            for asked in questions
+            if asked["category"] == UNANSWERABLE
+        ]
+        for name, questions in records
+    }
+
+
 def _read_locomo(folder: Path) -> Iterator[Conversation]:
     for path in sorted(folder.rglob("locomo10.json")):
         for record in json.loads(path.read_text(encoding="utf-8")):

@@ -29,10 +29,11 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Be the units that a recall found, best first, and how long it took as the client sees it."""
+    """Be the units that a recall found, best first, how long it took as the client sees it, and how sure it is."""
 
     units: list[str]
     milliseconds: float
+    confidence: str
 
 
 class Service:
@@ -78,7 +79,7 @@ class Service:
         started = time.perf_counter()
         answer = await self.call("/v1/memories/recall", body)
         elapsed = (time.perf_counter() - started) * 1000
-        return Answer(units_of(stored, [hit["id"] for hit in answer["results"]]), elapsed)
+        return Answer(units_of(stored, [hit["id"] for hit in answer["results"]]), elapsed, answer["confidence"])
 
     async def drop(self, stored: Stored) -> None:
         """Delete every memory of the conversation."""

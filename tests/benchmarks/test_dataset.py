@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.recall_quality.__main__ import main
-from benchmarks.recall_quality.dataset import DataMissingError, read_conversations
+from benchmarks.recall_quality.dataset import DataMissingError, read_conversations, read_unanswerable
 
 TURNS = [
     {
@@ -28,6 +28,12 @@ QUESTIONS = [
 def write(path: Path, content: object) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(content))
+
+
+def test_unanswerable_questions_are_read_apart(tmp_path: Path) -> None:
+    write(tmp_path / "locomo/conv-1.json", {"id": "conv-1", "turns": TURNS, "questions": QUESTIONS})
+    ((name, questions),) = read_unanswerable(tmp_path).items()
+    assert (name, [question.text for question in questions]) == ("conv-1", ["Not answerable"])
 
 
 def test_locomo_turns_are_said_by_someone_at_some_time(tmp_path: Path) -> None:
