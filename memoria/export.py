@@ -1,7 +1,7 @@
 """Export: read a namespace page by page, each in a short transaction of its own, whatever its size.
 
-All pages go up to the newest memory of the moment when the export began. Memories come first, then their histories,
-then the edges between them: what a line names stands in a line before it.
+All pages go up to the newest memory of the moment when the export began. Memories come first, then the members
+of summaries, their histories, then the edges between them: what a line names stands in a line before it.
 """
 
 from collections.abc import AsyncIterator, Sequence
@@ -16,6 +16,7 @@ from memoria.transfer_records import (
     Carried,
     CarriedEdge,
     CarriedEvent,
+    CarriedMember,
     CarriedMemory,
     Export,
     ExportEnd,
@@ -64,6 +65,9 @@ async def _pages(place: _Place, policy: Policy | None) -> AsyncIterator[list[Car
     async for memories in _memories(place):
         counts = replace(counts, memories=counts.memories + len(memories))
         yield list(memories)
+    async for members in _members(place):
+        counts = replace(counts, members=counts.members + len(members))
+        yield list(members)
     async for events in _events(place):
         counts = replace(counts, events=counts.events + len(events))
         yield list(events)
@@ -84,6 +88,19 @@ async def _memories(place: _Place) -> AsyncIterator[Sequence[CarriedMemory]]:
             return
         yield page
         after = page[-1].id
+
+
+async def _members(place: _Place) -> AsyncIterator[Sequence[CarriedMember]]:
+    after = (BEFORE_ALL, 0)
+    while True:
+        async with place.database.tenant(place.org_id) as connection:
+            page = await transfers.list_members(
+                connection, place.org_id, place.namespace_id, after=after, last=place.last, limit=EDGES_A_PAGE
+            )
+        if not page:
+            return
+        yield page
+        after = (page[-1].summary_id, page[-1].member_id)
 
 
 async def _events(place: _Place) -> AsyncIterator[Sequence[CarriedEvent]]:

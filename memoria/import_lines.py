@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 from memoria import memories, namespaces, policies, transfers
 from memoria.database import Connection, Database
@@ -24,6 +24,7 @@ from memoria.transfer_records import (
     Carried,
     CarriedEdge,
     CarriedEvent,
+    CarriedMember,
     CarriedMemory,
     ExportEnd,
     ExportHeader,
@@ -40,16 +41,8 @@ from memoria.vocabulary import (
     Scope,
 )
 
-KINDS: dict[type[Any], str] = {
-    Policy: "policies",
-    CarriedMemory: "memories",
-    CarriedEvent: "events",
-    CarriedEdge: "edges",
-}
 CONFLICTING = "The memory that this belongs to is there with another content or version."
 MISSING = "The memory that this belongs to is neither in the namespace nor in a line before."
-
-Result = TypeVar("Result")
 Retry = Callable[[Callable[[], Awaitable[Any]]], Awaitable[Any]]
 
 
@@ -146,6 +139,9 @@ class ImportRun:
                         await self._retry(partial(self._take_policy, number, policy))
             case CarriedMemory():
                 await self._take_memories([(number, each) for number, each in items if isinstance(each, CarriedMemory)])
+            case CarriedMember():
+                members = [(number, each) for number, each in items if isinstance(each, CarriedMember)]
+                self._count(await self._retry(lambda: self._take_members(members)), "members")
             case CarriedEvent():
                 events = [(number, each) for number, each in items if isinstance(each, CarriedEvent)]
                 self._count(await self._retry(lambda: self._take_events(events)), "events")
@@ -180,7 +176,7 @@ class ImportRun:
 
     async def _take_policy(self, number: int, policy: Policy) -> None:
         org_id = self._principal.org_id
-        if Scope.ADMIN not in self._principal.scopes:
+        if not self._is_trusted:
             self._tally.refuse(LineRefusal(number, ForbiddenError.code, "A policy is set with the scope `admin` only."))
             return
         async with self._database.tenant(org_id) as connection:
@@ -197,7 +193,9 @@ class ImportRun:
     # Memories
 
     async def _take_memories(self, batch: Sequence[tuple[int, CarriedMemory]]) -> None:
-        ready, refusals = await asyncio.to_thread(prepare_all, batch, self._clock(), self._embedder)
+        ready, refusals = await asyncio.to_thread(
+            prepare_all, batch, self._clock(), self._embedder, trusted=self._is_trusted
+        )
         arrived: Arrived = await self._retry(lambda: self._store(ready))
         self._tally.imported["memories"] += arrived.imported
         self._tally.skipped["memories"] += arrived.skipped
@@ -221,7 +219,39 @@ class ImportRun:
             namespace = await self._ensure(connection)
             return await Importer(connection, org_id, self._ids, namespace).store(ready, vectors)
 
-    # Histories and edges
+    # Members, histories and edges
+
+    @property
+    def _is_trusted(self) -> bool:
+        return Scope.ADMIN in self._principal.scopes
+
+    async def _take_members(self, batch: Sequence[tuple[int, CarriedMember]]) -> "Outcome":
+        org_id, outcome = self._principal.org_id, Outcome()
+        if not self._is_trusted:
+            message = "What summaries were made of is taken with the scope `admin` only."
+            outcome.refusals += [LineRefusal(number, ForbiddenError.code, message) for number, _ in batch]
+            return outcome
+        members = [
+            replace(member, summary_id=self._now_id(member.summary_id), member_id=self._now_id(member.member_id))
+            for _, member in batch
+        ]
+        async with self._database.tenant(org_id) as connection:
+            namespace = await self._ensure(connection)
+            firm = [new for (_, old), new in zip(batch, members, strict=True) if not self._is_conflicting(old)]
+            inserted = await transfers.import_members(connection, org_id, namespace.id, firm)
+            known = await transfers.find_known_members(connection, org_id, members)
+        for (number, old), member in zip(batch, members, strict=True):
+            key = (member.summary_id, member.member_id)
+            if key in inserted:
+                outcome.imported += 1
+                inserted.discard(key)
+            elif key in known:
+                outcome.skipped += 1
+            elif self._is_conflicting(old):
+                outcome.refusals.append(LineRefusal(number, ConflictError.code, CONFLICTING))
+            else:
+                outcome.refusals.append(LineRefusal(number, NotFoundError.code, MISSING))
+        return outcome
 
     async def _take_events(self, batch: Sequence[tuple[int, CarriedEvent]]) -> "Outcome":
         org_id, outcome = self._principal.org_id, Outcome()
@@ -280,8 +310,9 @@ class ImportRun:
     def _now_id(self, exported_id: int) -> int:
         return self._new_ids.get(exported_id, exported_id)
 
-    def _is_conflicting(self, edge: CarriedEdge) -> bool:
-        return not self._conflicting.isdisjoint((edge.source_id, edge.target_id))
+    def _is_conflicting(self, old: CarriedEdge | CarriedMember) -> bool:
+        ends = (old.source_id, old.target_id) if isinstance(old, CarriedEdge) else (old.summary_id, old.member_id)
+        return not self._conflicting.isdisjoint(ends)
 
     def _count(self, outcome: "Outcome", kind: str) -> None:
         self._tally.imported[kind] += outcome.imported

@@ -16,7 +16,7 @@ from memoria.namespaces import Namespace
 from memoria.records import Memory, NewMemory
 from memoria.transfer_records import CarriedEdge, CarriedMemory, CarriedStanding, LineRefusal
 from memoria.transfers import ImportedRow
-from memoria.validation import check_time
+from memoria.validation import check_time, hash_own
 from memoria.vocabulary import EdgeType, Source
 
 CLOCKS_APART = timedelta(minutes=5)  # of the server that exported and the one that imports
@@ -57,13 +57,17 @@ class Arrived:
 
 
 def prepare_all(
-    batch: Sequence[tuple[int, CarriedMemory]], now: datetime, embedder: Embedder
+    batch: Sequence[tuple[int, CarriedMemory]], now: datetime, embedder: Embedder, *, trusted: bool
 ) -> tuple[list[Arriving], list[LineRefusal]]:
-    """Check memories, given with the numbers of their lines, and compute what needs no database."""
+    """Check memories, given with the numbers of their lines, and compute what needs no database.
+
+    Unless `trusted`, none counts as made by the service, whatever its line says.
+    """
     ready, refusals = [], []
     for line, memory in batch:
         try:
-            ready.append(Arriving(line, memory, _prepare(memory, now, embedder)))
+            known = memory if trusted else replace(memory, summary=None)
+            ready.append(Arriving(line, known, _prepare(known, now, embedder)))
         except MemoriaError as error:
             refusals.append(LineRefusal(line, error.code, error.message))
     return ready, refusals
@@ -90,11 +94,15 @@ def _prepare(memory: CarriedMemory, now: datetime, embedder: Embedder) -> Prepar
     for standing in (memory.standing, *(part.standing for part in memory.parts)):
         _check_standing(standing, now)
     prepared = prepare_cut(new, [part.content for part in memory.parts], now, embedder)
-    return _expiring(prepared, check_time(memory.expires_at, "expires_at"))
+    prepared = _expiring(prepared, check_time(memory.expires_at, "expires_at"))
+    if memory.summary is None or memory.source is not Source.SYSTEM:
+        return prepared
+    own_hash = hash_own(prepared.fields.content_hash, memory.id)
+    return replace(prepared, fields=replace(prepared.fields, source=Source.SYSTEM, duplicate_hash=own_hash))
 
 
 def _source(source: Source | None) -> str | None:
-    # A file can claim anything: what the service itself has written is an agent's word from here on.
+    # A file can claim anything: without its provenance, what the service has written is an agent's word from here on.
     return None if source is None else (Source.AGENT if source is Source.SYSTEM else source).value
 
 
@@ -213,6 +221,8 @@ class Importer:
             (memory_id, vectors[item.passages]) for memory_id, item in zip(ids, items, strict=True) if item.passages
         ]
         count = await embeddings.insert_embeddings(self.connection, self.org_id, self.namespace.id, passages)
+        summaries = {new_ids[each.memory.id]: each.memory.summary for each, new_ids in fresh if each.memory.summary}
+        await transfers.import_summaries(self.connection, self.org_id, self.namespace.id, summaries)
         joined = [edge for each, new_ids in fresh for edge in _part_edges(each.memory, new_ids)]
         await transfers.import_edges(self.connection, self.org_id, self.namespace.id, joined)
         await self._grow(len(rows), sum(item.length for item in items), count)

@@ -6,7 +6,7 @@ from datetime import datetime
 from uuid import UUID
 
 from memoria.records import JsonObject, Policy
-from memoria.vocabulary import EdgeType, MemoryState, MemoryType, Source, Tier
+from memoria.vocabulary import Detector, EdgeType, MemoryState, MemoryType, Source, Tier
 
 # Export and import
 
@@ -43,6 +43,20 @@ class CarriedPart:
 
 
 @dataclass(frozen=True, slots=True)
+class CarriedSummary:
+    """Say how consolidation made a memory; its members are carried by themselves."""
+
+    detector: Detector
+    cosine: float | None
+    writer: str
+    scope: str
+    started_at: datetime
+    made_at: datetime
+    updated_at: datetime
+    adopted_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
 class CarriedMemory:
     """Be a memory on its way out or in, a document with its parts in reading order."""
 
@@ -64,6 +78,18 @@ class CarriedMemory:
     expires_at: datetime | None
     standing: CarriedStanding
     parts: tuple[CarriedPart, ...] = ()
+    summary: CarriedSummary | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CarriedMember:
+    """Say that a memory is a member of a summary."""
+
+    summary_id: int
+    member_id: int
+    state_before: MemoryState
+    cosine: float | None
+    joined_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +123,7 @@ class TransferCounts:
 
     policies: int = 0
     memories: int = 0
+    members: int = 0
     events: int = 0
     edges: int = 0
 
@@ -128,7 +155,7 @@ class LineRefusal:
     message: str
 
 
-Carried = ExportHeader | Policy | CarriedMemory | CarriedEvent | CarriedEdge | ExportEnd
+Carried = ExportHeader | Policy | CarriedMemory | CarriedMember | CarriedEvent | CarriedEdge | ExportEnd
 
 
 @dataclass(frozen=True, slots=True)

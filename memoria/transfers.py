@@ -1,7 +1,7 @@
 """Read and write whole rows of a namespace, as exports and imports carry them."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -14,14 +14,17 @@ from memoria.memories import MemoryRow
 from memoria.transfer_records import (
     CarriedEdge,
     CarriedEvent,
+    CarriedMember,
     CarriedMemory,
     CarriedPart,
     CarriedStanding,
+    CarriedSummary,
     TransferCounts,
 )
-from memoria.vocabulary import EdgeType, MemoryState, MemoryType, Source, Tier
+from memoria.vocabulary import Detector, EdgeType, MemoryState, MemoryType, Source, Tier
 
 EdgeKey = tuple[int, int, str]
+SUMMARY_TIMES = ("started_at", "made_at", "updated_at", "adopted_at")
 STANDING_TIMES = ("created_at", "updated_at", "last_accessed_at", "tier_since")
 
 
@@ -79,6 +82,22 @@ def _memory(row: asyncpg.Record, parts: tuple[CarriedPart, ...]) -> CarriedMemor
         expires_at=row["expires_at"],
         standing=_standing(row),
         parts=parts,
+        summary=_summary(row),
+    )
+
+
+def _summary(row: asyncpg.Record) -> CarriedSummary | None:
+    if row["detector"] is None:
+        return None
+    return CarriedSummary(
+        detector=Detector(row["detector"]),
+        cosine=row["summary_cosine"],
+        writer=row["writer"],
+        scope=row["scope"],
+        started_at=row["started_at"],
+        made_at=row["made_at"],
+        updated_at=row["summary_updated_at"],
+        adopted_at=row["adopted_at"],
     )
 
 
@@ -107,6 +126,27 @@ def _standing(row: asyncpg.Record) -> CarriedStanding:
         useful_count=row["useful_count"],
         version=row["version"],
     )
+
+
+async def list_members(
+    connection: Connection, org_id: UUID, namespace_id: int, *, after: tuple[int, int], last: int, limit: int
+) -> list[CarriedMember]:
+    """Read a page of the members of summaries, after one given by its summary and itself."""
+    rows = await connection.fetch(
+        "list_namespace_members",
+        org_id=org_id,
+        namespace_id=namespace_id,
+        after_summary=after[0],
+        after_member=after[1],
+        last=last,
+        limit=limit,
+    )
+    return [
+        CarriedMember(
+            row["summary_id"], row["member_id"], MemoryState(row["state_before"]), row["cosine"], row["joined_at"]
+        )
+        for row in rows
+    ]
 
 
 async def list_events(
@@ -191,6 +231,54 @@ def _as_json(imported: ImportedRow) -> dict[str, Any]:
 
 def _moment(value: datetime | None) -> str | None:
     return None if value is None else value.isoformat()
+
+
+async def import_summaries(
+    connection: Connection, org_id: UUID, namespace_id: int, summaries: Mapping[int, CarriedSummary]
+) -> None:
+    """Note of memories, by id, what made them."""
+    rows = [
+        {
+            "summary_id": summary_id,
+            "detector": summary.detector.value,
+            "cosine": summary.cosine,
+            "writer": summary.writer,
+            "scope": summary.scope,
+            **{name: _moment(getattr(summary, name)) for name in SUMMARY_TIMES},
+        }
+        for summary_id, summary in summaries.items()
+    ]
+    await connection.execute("import_summaries", org_id=org_id, namespace_id=namespace_id, summaries=rows)
+
+
+async def import_members(
+    connection: Connection, org_id: UUID, namespace_id: int, members: Sequence[CarriedMember]
+) -> set[tuple[int, int]]:
+    """Add members to summaries; returns summary and member of those that are new."""
+    rows = await connection.fetch(
+        "import_members",
+        org_id=org_id,
+        namespace_id=namespace_id,
+        summaries=[member.summary_id for member in members],
+        members=[member.member_id for member in members],
+        states=[member.state_before.value for member in members],
+        cosines=[member.cosine for member in members],
+        times=[member.joined_at for member in members],
+    )
+    return {(row["summary_id"], row["member_id"]) for row in rows}
+
+
+async def find_known_members(
+    connection: Connection, org_id: UUID, members: Sequence[CarriedMember]
+) -> set[tuple[int, int]]:
+    """Find those of the members that are there."""
+    rows = await connection.fetch(
+        "list_known_members",
+        org_id=org_id,
+        summaries=[member.summary_id for member in members],
+        members=[member.member_id for member in members],
+    )
+    return {(row["summary_id"], row["member_id"]) for row in rows}
 
 
 async def import_events(

@@ -17,6 +17,7 @@ from memoria.transfer_records import Erasure, ImportResult
 from memoria.vocabulary import EdgeType, Scope, Source
 from server.wire.transfer import read_lines, write_lines
 from tests.invariants import broken_invariants
+from tests.sleeping import REPEATED, consolidate, made, store
 from tests.tenants import MakeTenant, Tenant
 
 pytestmark = pytest.mark.anyio
@@ -106,6 +107,38 @@ async def test_what_was_erased_is_imported_as_it_was(tenant: Tenant) -> None:
     assert (result.refused, result.mapped, result.is_complete) == (0, 0, True)
     assert body_of(await export(tenant)) == body_of(before)
     assert await broken_invariants(tenant) == {}
+
+
+async def test_summaries_come_back_with_what_they_were_made_of(tenant: Tenant) -> None:
+    await store(tenant, *REPEATED)
+    await consolidate(tenant)
+    [summary] = await made(tenant)
+    provenance = await tenant.engine.consolidation.provenance(tenant.principal, summary.id)
+    before = await export(tenant)
+    assert kinds(before).count("Member") == 3
+    await erase(tenant)
+    result = await bring(tenant, before)
+    assert (result.refused, result.mapped) == (0, 0)
+    assert body_of(await export(tenant)) == body_of(before)
+    assert await tenant.engine.consolidation.provenance(tenant.principal, summary.id) == provenance
+    assert (await tenant.engine.get(tenant.principal, summary.id)).source is Source.SYSTEM
+    again = await bring(tenant, before)
+    assert (set(vars_of(again.imported).values()), again.skipped.members) == ({0}, 3)
+    assert await broken_invariants(tenant) == {}
+
+
+async def test_a_key_that_only_writes_brings_no_word_of_the_service(tenant: Tenant, other: Tenant) -> None:
+    await store(tenant, *REPEATED)
+    await consolidate(tenant)
+    [summary] = await made(tenant)
+    writer = other.as_principal(scopes=frozenset({Scope.READ, Scope.WRITE}))
+    result = await bring(writer, await export(tenant), "moved")
+    assert {refusal.code for refusal in result.refusals} == {"FORBIDDEN"}
+    sources = {row[0] for row in await other.fetch("select source from memories")}
+    assert Source.SYSTEM.value not in sources
+    assert await other.fetch("select from summaries") == []
+    assert summary.content in [row[0] for row in await other.fetch("select content from memories")]
+    assert await broken_invariants(other) == {}
 
 
 async def test_importing_twice_changes_nothing(tenant: Tenant) -> None:
@@ -266,7 +299,7 @@ async def test_every_column_of_a_memory_is_carried_or_computed(tenant: Tenant) -
         "select a.attname from pg_attribute a where a.attrelid = 'memories'::regclass and a.attnum > 0"
         " and not a.attisdropped"
     )
-    assert {row[0] for row in columns} == (shown.keys() - {"kind", "id", "parts"}) | ROW_COLUMNS.keys()
+    assert {row[0] for row in columns} == (shown.keys() - {"kind", "id", "parts", "summary"}) | ROW_COLUMNS.keys()
 
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), min_size=1, max_size=60).filter(

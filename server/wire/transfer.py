@@ -15,9 +15,11 @@ from memoria.transfer_records import (
     Carried,
     CarriedEdge,
     CarriedEvent,
+    CarriedMember,
     CarriedMemory,
     CarriedPart,
     CarriedStanding,
+    CarriedSummary,
     Erasure,
     Export,
     ExportEnd,
@@ -35,6 +37,7 @@ from memoria.vocabulary import (
     MAX_RELATED_URLS,
     MAX_TAGS,
     MAX_TITLE_CHARACTERS,
+    Detector,
     EdgeType,
     MemoryState,
     MemoryType,
@@ -50,6 +53,8 @@ from server.wire.retention import PolicyBody
 LARGEST_COUNT = 2**62
 LARGEST_INTEGER = 2**31 - 1
 MAX_PARTS = 10_000
+MAX_LABEL_CHARACTERS = 500
+SUMMARY_DETECTORS = (Detector.REPETITION.value, Detector.BURST.value)
 EVENT_NAME = r"^[a-z_]{1,50}$"
 LINE_END = b"\n"
 
@@ -70,6 +75,12 @@ def _parse_uuid(value: object) -> object:
         raise ValueError("must be the id of a key") from None
 
 
+def _parse_detector(value: object) -> object:
+    if value not in SUMMARY_DETECTORS:
+        raise ValueError(f"must be one of {', '.join(SUMMARY_DETECTORS)}")
+    return Detector(value)
+
+
 MemoryId = Annotated[int, BeforeValidator(_parse_memory_id), PlainSerializer(format_id)]
 KeyId = Annotated[UUID, BeforeValidator(_parse_uuid)]
 Count = Annotated[Whole, Field(ge=0, le=LARGEST_COUNT)]
@@ -78,6 +89,9 @@ TypeName = Annotated[MemoryType, BeforeValidator(enum_of(MemoryType))]
 TierName = Annotated[Tier, BeforeValidator(enum_of(Tier))]
 StateName = Annotated[MemoryState, BeforeValidator(enum_of(MemoryState)), PlainSerializer(pascal)]
 SourceName = Annotated[Source, BeforeValidator(enum_of(Source))]
+DetectorName = Annotated[Detector, BeforeValidator(_parse_detector)]
+Cosine = Annotated[float, Field(ge=-1.001, le=1.001)]
+Label = Annotated[Text, Field(max_length=MAX_LABEL_CHARACTERS)]
 EdgeName = Annotated[EdgeType, BeforeValidator(enum_of(EdgeType))]
 
 
@@ -86,6 +100,7 @@ class CountsLine(Body):
 
     policies: Count
     memories: Count
+    members: Count
     events: Count
     edges: Count
 
@@ -160,6 +175,38 @@ class PartLine(StandingFields):
         return CarriedPart(self.id, self.content, self.to_standing(), self.weight, self.joined_at)
 
 
+class SummaryLine(Body):
+    """Say how consolidation made a memory, inside the memory's line."""
+
+    detector: DetectorName
+    cosine: Cosine | None
+    writer: Label
+    scope: Label
+    started_at: Moment
+    made_at: Moment
+    updated_at: Moment
+    adopted_at: Moment | None
+
+    def to_summary(self) -> CarriedSummary:
+        """Make the engine's record."""
+        return CarriedSummary(**{name: getattr(self, name) for name in SummaryLine.model_fields})
+
+
+class MemberLine(Body):
+    """Say that a memory is a member of a summary."""
+
+    kind: Literal["Member"] = "Member"
+    summary_id: MemoryId
+    member_id: MemoryId
+    state_before: StateName
+    cosine: Cosine | None
+    joined_at: Moment
+
+    def to_record(self) -> Carried:
+        """Make the engine's record."""
+        return CarriedMember(self.summary_id, self.member_id, self.state_before, self.cosine, self.joined_at)
+
+
 class MemoryLine(StandingFields):
     """Be a memory; a document with its parts."""
 
@@ -181,6 +228,7 @@ class MemoryLine(StandingFields):
     occurred_at: Moment
     expires_at: Moment | None
     parts: Annotated[list[PartLine], Field(max_length=MAX_PARTS)] = Field(default_factory=list)
+    summary: SummaryLine | None = None
 
     def to_record(self) -> Carried:
         """Make the engine's record."""
@@ -203,6 +251,7 @@ class MemoryLine(StandingFields):
             expires_at=self.expires_at,
             standing=self.to_standing(),
             parts=tuple(part.to_part() for part in self.parts),
+            summary=None if self.summary is None else self.summary.to_summary(),
         )
 
 
@@ -239,8 +288,12 @@ class EdgeLine(Body):
         return CarriedEdge(self.source_id, self.target_id, self.type, self.weight, self.created_at, self.linked)
 
 
-AnyLine = Annotated[HeaderLine | PolicyLine | MemoryLine | EventLine | EdgeLine | EndLine, Field(discriminator="kind")]
-LINES: TypeAdapter[HeaderLine | PolicyLine | MemoryLine | EventLine | EdgeLine | EndLine] = TypeAdapter(AnyLine)
+AnyLine = Annotated[
+    HeaderLine | PolicyLine | MemoryLine | MemberLine | EventLine | EdgeLine | EndLine, Field(discriminator="kind")
+]
+LINES: TypeAdapter[HeaderLine | PolicyLine | MemoryLine | MemberLine | EventLine | EdgeLine | EndLine] = TypeAdapter(
+    AnyLine
+)
 
 
 # Write
@@ -264,6 +317,8 @@ def render_line(carried: Carried) -> BaseModel:
             return _render_policy(carried)
         case CarriedMemory():
             return _render_memory(carried)
+        case CarriedMember():
+            return MemberLine.model_construct(**_values(carried))
         case CarriedEvent():
             return EventLine.model_construct(**_values(carried))
         case CarriedEdge():
@@ -292,7 +347,8 @@ def _render_memory(memory: CarriedMemory) -> MemoryLine:
         for part in memory.parts
     ]
     del values["standing"]
-    return MemoryLine.model_construct(**values | {"parts": parts})
+    summary = None if memory.summary is None else SummaryLine.model_construct(**_values(memory.summary))
+    return MemoryLine.model_construct(**values | {"parts": parts, "summary": summary})
 
 
 def _values(record: Any) -> dict[str, Any]:
@@ -373,6 +429,7 @@ class ImportCountsOut(BaseModel):
 
     policies: int
     memories: int
+    members: int
     events: int
     edges: int
 

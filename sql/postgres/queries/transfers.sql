@@ -12,15 +12,20 @@ select
     (select count(*) from memory_events v
      join memories m on m.org_id = :org_id and m.memory_id = v.memory_id and m.namespace_id = :namespace_id
      where v.org_id = :org_id and coalesce(m.part_of, m.memory_id) <= :last) as events,
+    (select count(*) from summary_members r
+     join summaries s on s.org_id = :org_id and s.summary_id = r.summary_id and s.namespace_id = :namespace_id
+     where r.org_id = :org_id and r.summary_id <= :last and r.member_id <= :last) as members,
     (select count(*) from edges e
      join memories s on s.org_id = :org_id and s.memory_id = e.source_id
      where e.org_id = :org_id and e.namespace_id = :namespace_id and e.source_id <= :last and e.target_id <= :last
        and not (e.type = 'PartOf' and s.part_of is not distinct from e.target_id)) as edges;
 
 -- name: list_whole_memories
--- Read a page of a namespace's memories by id, those that are parts left out.
-select m.*
+-- Read a page of a namespace's memories by id, those that are parts left out, with what made those that are summaries.
+select m.*, s.detector, s.cosine as summary_cosine, s.writer, s.scope, s.started_at, s.made_at,
+    s.updated_at as summary_updated_at, s.adopted_at
 from memories m
+left join summaries s on s.org_id = :org_id and s.summary_id = m.memory_id
 where m.org_id = :org_id and m.namespace_id = :namespace_id and m.memory_id > :after and m.memory_id <= :last
   and m.part_of is null
 order by m.memory_id
@@ -116,3 +121,45 @@ select e.source_id, e.target_id, e.type
 from unnest(:sources::bigint[], :targets::bigint[], :types::text[]) as asked (source_id, target_id, type)
 join edges e on e.org_id = :org_id and e.source_id = asked.source_id and e.target_id = asked.target_id
     and e.type = asked.type;
+
+-- name: list_namespace_members
+-- Read a page of the members of a namespace's summaries.
+select r.summary_id, r.member_id, r.state_before, r.cosine, r.joined_at
+from summary_members r
+join summaries s on s.org_id = :org_id and s.summary_id = r.summary_id and s.namespace_id = :namespace_id
+where r.org_id = :org_id and r.summary_id <= :last and r.member_id <= :last
+  and (r.summary_id, r.member_id) > (:after_summary::bigint, :after_member::bigint)
+order by r.summary_id, r.member_id
+limit :limit;
+
+-- name: import_summaries
+-- Note what made memories that were just imported.
+insert into summaries (
+    org_id, summary_id, namespace_id, detector, cosine, writer, scope, started_at, made_at, updated_at, adopted_at
+)
+select
+    :org_id, new.summary_id, :namespace_id, new.detector, new.cosine, new.writer, new.scope, new.started_at,
+    new.made_at, new.updated_at, new.adopted_at
+from jsonb_to_recordset(:summaries::jsonb) as new (
+    summary_id bigint, detector text, cosine double precision, writer text, scope text, started_at timestamptz,
+    made_at timestamptz, updated_at timestamptz, adopted_at timestamptz
+);
+
+-- name: import_members
+-- Add the members of a namespace's summaries as they were exported; those that are there are passed over.
+insert into summary_members (org_id, summary_id, member_id, state_before, cosine, joined_at)
+select :org_id, new.summary_id, new.member_id, new.state_before, new.cosine, new.joined_at
+from unnest(
+    :summaries::bigint[], :members::bigint[], :states::text[], :cosines::double precision[], :times::timestamptz[]
+) as new (summary_id, member_id, state_before, cosine, joined_at)
+join summaries s on s.org_id = :org_id and s.summary_id = new.summary_id and s.namespace_id = :namespace_id
+join memories m on m.org_id = :org_id and m.memory_id = new.member_id and m.namespace_id = :namespace_id
+order by new.summary_id, new.member_id
+on conflict on constraint summary_members_pkey do nothing
+returning summary_id, member_id;
+
+-- name: list_known_members
+-- Keep those members that are there.
+select r.summary_id, r.member_id
+from unnest(:summaries::bigint[], :members::bigint[]) as asked (summary_id, member_id)
+join summary_members r on r.org_id = :org_id and r.summary_id = asked.summary_id and r.member_id = asked.member_id;
