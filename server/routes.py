@@ -4,7 +4,7 @@ from memoria.identifiers import IdKind
 from server.api import batch, consolidation, introspection, jobs, learning, memories, retention, transfer
 from server.operations import Operation
 from server.wire import consolidation as sleep
-from server.wire import filters, requests
+from server.wire import filters, requests, transfer_lines
 from server.wire import jobs as work
 from server.wire import learning as lessons
 from server.wire import responses as out
@@ -77,7 +77,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation("DELETE", "/v1/namespaces/{name}", transfer.erase_namespace, "Erase a namespace",
               {200: moved.ErasureOut, 202: moved.ErasureOut}),
     Operation("GET", "/v1/export", transfer.export_namespace, "Export a namespace",
-              {200: moved.MemoryLine}, query=moved.ExportQuery, sends_lines=True),
+              {200: transfer_lines.MemoryLine}, query=moved.ExportQuery, sends_lines=True),
     Operation("POST", "/v1/import", transfer.import_namespace, "Import a namespace",
               {200: moved.ImportOut}, query=moved.ImportQuery, takes_lines=True),
     Operation("GET", "/v1/jobs", jobs.list_jobs, "List background jobs",

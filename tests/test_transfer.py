@@ -15,7 +15,7 @@ from memoria.records import MemoryPatch, NewMemory, PolicyChanges
 from memoria.reward import Feedback
 from memoria.transfer_records import Erasure, ImportResult
 from memoria.vocabulary import EdgeType, Scope, Source
-from server.wire.transfer import read_lines, write_lines
+from server.wire.transfer_lines import read_lines, write_lines
 from tests.invariants import broken_invariants
 from tests.sleeping import REPEATED, consolidate, made, store
 from tests.tenants import MakeTenant, Tenant

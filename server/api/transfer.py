@@ -7,11 +7,10 @@ from server.wire.transfer import (
     ExportQuery,
     ImportQuery,
     file_name,
-    read_lines,
     render_erasure,
     render_import,
-    write_lines,
 )
+from server.wire.transfer_lines import read_lines, write_lines
 
 
 async def export_namespace(call: Call[ExportQuery]) -> StreamedAnswer:

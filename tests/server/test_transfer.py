@@ -9,7 +9,7 @@ import pytest
 
 from memoria.transfer_records import ExportHeader, TransferCounts
 from server.services import Services, utc_now
-from server.wire.transfer import read_lines, render_line
+from server.wire.transfer_lines import read_lines, render_line
 from tests.people import Person
 
 pytestmark = pytest.mark.anyio
