@@ -4,6 +4,7 @@ The window is walked in the order of ids, in blocks; a block is compared in one 
 one of its own.
 """
 
+import asyncio
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
@@ -108,6 +109,7 @@ async def compare_window(run: ConsolidationRun, ids: npt.NDArray[np.int64]) -> N
         chosen = left[first : first + size].tolist()
         block = await run.step(lambda connection, chosen=chosen: read_block(connection, run, chosen))  # type: ignore[misc]
         for memory_id in chosen:
+            await asyncio.sleep(0)  # others go on while texts are compared
             if memory_id in block.rows and is_mergeable(block.rows[memory_id]):
                 await _gather(run, block, block.rows[memory_id])
         run.enter(run.state.phase, chosen[-1])

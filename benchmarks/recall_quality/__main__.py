@@ -1,10 +1,11 @@
 """Measure recall on labelled conversations, through a running server.
 
-    DATA=<folder> python -m benchmarks.recall_quality [--only LoCoMo] [--key-file .memoria/dev.env]
+    DATA=<folder> python -m benchmarks.recall_quality [--only LoCoMo] [--consolidate] [--key-file .memoria/dev.env]
 
 MEMORIA_URL and MEMORIA_KEY name the server; without them they are read from the file that a local server writes. Each
 conversation goes into a fresh namespace, in batches; each question is one recall with `learn: false`. The row with
-spreading off runs in this process, on the same database.
+spreading off runs in this process, on the same database. With `--consolidate` each conversation is consolidated twice
+and asked again; a summary or an episode then counts as its members.
 """
 
 import argparse
@@ -18,7 +19,7 @@ from pathlib import Path
 from accounts.environment import SettingsError
 from benchmarks.recall_quality.baselines import rank_simply
 from benchmarks.recall_quality.dataset import SOURCES, Conversation, DataMissingError, read_conversations
-from benchmarks.recall_quality.report import ENGINE, UNSPREAD, Measured, render
+from benchmarks.recall_quality.report import CONSOLIDATED, ENGINE, UNSPREAD, Measured, render
 from benchmarks.recall_quality.service import Service, Stored
 from benchmarks.recall_quality.unspread import UnspreadRecall, open_unspread
 from memoria.embedding import Embedder, open_minilm
@@ -41,7 +42,7 @@ def main(arguments: Sequence[str], environ: Mapping[str, str]) -> int:
         print(error, file=sys.stderr)
         return 2
     chosen = [c for c in conversations if parsed.only in (None, c.collection)]
-    for measured in asyncio.run(_measure(chosen, url, key, environ)):
+    for measured in asyncio.run(_measure(chosen, url, key, environ, consolidate=parsed.consolidate)):
         print(render(measured))
     return 0
 
@@ -49,6 +50,7 @@ def main(arguments: Sequence[str], environ: Mapping[str, str]) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.recall_quality", description=__doc__)
     parser.add_argument("--only", choices=("LoCoMo", "RealMem"), help="measure one collection")
+    parser.add_argument("--consolidate", action="store_true", help="ask again after consolidating twice")
     parser.add_argument("--key-file", type=Path, help="what a local server wrote [MEMORIA_HOME/dev.env]")
     return parser
 
@@ -72,7 +74,7 @@ def read_server(environ: Mapping[str, str], key_file: Path | None) -> tuple[str,
 
 
 async def _measure(
-    conversations: Sequence[Conversation], url: str, key: str, environ: Mapping[str, str]
+    conversations: Sequence[Conversation], url: str, key: str, environ: Mapping[str, str], *, consolidate: bool
 ) -> list[Measured]:
     async with contextlib.AsyncExitStack() as stack:
         service = await stack.enter_async_context(Service(url, key))
@@ -85,17 +87,30 @@ async def _measure(
             )
         embedder = open_minilm(read_settings(environ).home / "models")
         stack.push_async_callback(embedder.close)
-        parts = [await _measure_one(conversation, service, unspread, embedder) for conversation in conversations]
+        parts = [
+            await _measure_one(conversation, service, unspread, embedder, consolidate=consolidate)
+            for conversation in conversations
+        ]
     return [_joined(name, parts) for name in dict.fromkeys(part.collection for part in parts)]
 
 
 async def _measure_one(
-    conversation: Conversation, service: Service, unspread: UnspreadRecall | None, embedder: Embedder
+    conversation: Conversation,
+    service: Service,
+    unspread: UnspreadRecall | None,
+    embedder: Embedder,
+    *,
+    consolidate: bool,
 ) -> Measured:
     print(f"{conversation.name}: {len(conversation.turns)} memories", file=sys.stderr)
     stored = await service.store(conversation)
     try:
-        return await _ask(conversation, stored, service, unspread, embedder)
+        measured = await _ask(conversation, stored, service, unspread, embedder)
+        if consolidate:
+            slept = await service.consolidate(stored)
+            answers = [await service.recall(slept, question) for question in conversation.questions]
+            measured.rankings[CONSOLIDATED] = [answer.units for answer in answers]
+        return measured
     finally:
         await service.drop(stored)
 

@@ -10,6 +10,7 @@ from benchmarks.recall_quality.metrics import METRICS, bootstrap_interval
 
 ENGINE = "engine"
 UNSPREAD = "engine, spreading off"
+CONSOLIDATED = "engine, consolidated"
 SIMPLE = ("vectors", "BM25", "rank fusion")
 COMPARED = {"LoCoMo": "recall@10", "RealMem": "recall@5"}
 WIDTH = 24
@@ -61,7 +62,7 @@ def _table(title: str, columns: Sequence[str], rows: dict[str, list[float]]) -> 
 def _leads(values: dict[str, dict[str, np.ndarray]], compared: str) -> list[str]:
     """Tell how far the engine leads the best simple method and itself without spreading, question by question."""
     best = max((m for m in SIMPLE if m in values), key=lambda m: float(values[m][compared].mean()), default=None)
-    rivals = [rival for rival in (best, UNSPREAD) if rival in values]
+    rivals = [rival for rival in (best, UNSPREAD, CONSOLIDATED) if rival in values]
     lines = []
     for rival in rivals:
         difference = values[ENGINE][compared] - values[rival][compared]

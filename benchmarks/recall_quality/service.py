@@ -1,6 +1,7 @@
 """Store a conversation in a running server and ask it the questions, over REST."""
 
 import asyncio
+import sys
 import time
 from collections import defaultdict
 from collections.abc import Sequence
@@ -81,6 +82,24 @@ class Service:
         elapsed = (time.perf_counter() - started) * 1000
         return Answer(units_of(stored, [hit["id"] for hit in answer["results"]]), elapsed, answer["confidence"])
 
+    async def consolidate(self, stored: Stored) -> Stored:
+        """Consolidate a conversation twice; what that made counts as what it was made of."""
+        for _ in range(2):
+            done = await self.call("/v1/consolidate", {"namespace": stored.namespace, "wait": True})
+            print(f"{stored.namespace}: {done}", file=sys.stderr)
+        units = dict(stored.units)
+        cursor = None
+        while True:
+            wanted = {"namespace": stored.namespace, "source": "system", "limit": "200"}
+            page = await self._get("/v1/memories", wanted | ({"cursor": cursor} if cursor else {}))
+            for made in page["items"]:
+                provenance = await self._get(f"/v1/memories/{made['id']}/provenance", {})
+                members = [unit for member in provenance["members"] for unit in stored.units.get(member["id"], ())]
+                units[made["id"]] = tuple(dict.fromkeys(members))
+            cursor = page["next_cursor"]
+            if cursor is None:
+                return Stored(stored.namespace, units)
+
     async def drop(self, stored: Stored) -> None:
         """Delete every memory of the conversation."""
         body = {"namespace": stored.namespace, "filters": {"occurred_after": "1900-01-01T00:00:00Z"}}
@@ -88,8 +107,14 @@ class Service:
 
     async def call(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
         """Post one request, again while the rate limit asks to wait."""
+        return await self._send("POST", path, json=body)
+
+    async def _get(self, path: str, params: dict[str, str]) -> dict[str, Any]:
+        return await self._send("GET", path, params=params)
+
+    async def _send(self, method: str, path: str, **options: Any) -> dict[str, Any]:
         for attempt in range(ATTEMPTS):
-            response = await self._client.post(path, json=body)
+            response = await self._client.request(method, path, **options)
             if response.status_code != TOO_MANY_REQUESTS or attempt == ATTEMPTS - 1:
                 break
             await asyncio.sleep(float(response.headers.get("Retry-After", "1")))
