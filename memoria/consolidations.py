@@ -249,6 +249,19 @@ async def restore_members(
     return await connection.fetch("restore_members", passed_over=passed_over, **place)
 
 
+async def inherit_denials(
+    connection: Connection, org_id: UUID, summary_id: int, member_ids: Sequence[int], now: datetime
+) -> None:
+    """Let a summary take over what its members contradict, and what contradicts them."""
+    await connection.execute("inherit_denials", org_id=org_id, summary_id=summary_id, member_ids=member_ids, now=now)
+
+
+async def list_contradictions(connection: Connection, org_id: UUID, ids: Sequence[int]) -> set[tuple[int, int]]:
+    """List what contradicts the given memories, as (newer, older)."""
+    rows = await connection.fetch("list_contradictions", org_id=org_id, ids=ids)
+    return {(row["source_id"], row["target_id"]) for row in rows}
+
+
 async def remove_members(connection: Connection, org_id: UUID, summary_id: int, member_ids: Sequence[int]) -> None:
     """Take members out of an episode."""
     await connection.execute("delete_summary_members", org_id=org_id, summary_id=summary_id, member_ids=member_ids)

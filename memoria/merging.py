@@ -247,6 +247,7 @@ async def _supersede(
     events = [superseded_by(member.id, member.version, summary_id, member.state.value) for member in members]
     await memory_events.record_events(connection, org_id, events, at=now, key_id=None)
     await consolidations.carry_learning(connection, org_id, summary_id, ids)
+    await consolidations.inherit_denials(connection, org_id, summary_id, ids, now)
 
 
 async def draft_extension(

@@ -82,7 +82,10 @@ async def read_namespace(connection: Connection, org_id: UUID, namespace_id: int
 async def find_namespace_and_hidden(
     connection: Connection, org_id: UUID, name: str, now: datetime
 ) -> tuple[Namespace, np.ndarray] | None:
-    """Read a namespace and the ids (int64) that recall leaves out unless asked, in one round trip."""
+    """Read a namespace and the ids (int64) that recall leaves out unless asked, in one round trip.
+
+    Its `memory_count` is without episodes: they stand in no index.
+    """
     row = await connection.fetch_row("find_namespace_and_hidden", org_id=org_id, name=name, now=now)
     return None if row is None else (_from_row(row), unpack_ids(row["hidden"]))
 

@@ -1,4 +1,4 @@
-"""Compare the memories of a window with their nearest: what repeats becomes one summary.
+"""Compare the memories of a window with their nearest: what differs in a value is marked, what repeats becomes one.
 
 The window is walked in the order of ids, in blocks; a block is compared in one transaction, and each summary stored in
 one of its own.
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from memoria import consolidations, embeddings, memories
+from memoria import consolidations, embeddings, memories, successions
 from memoria.clustering import grow_cluster
 from memoria.consolidation_records import Provenance
 from memoria.consolidation_run import ConsolidationRun
@@ -22,6 +22,7 @@ from memoria.database import Connection
 from memoria.embeddings import MULTIPLIED_ROWS_A_VECTOR
 from memoria.merging import Cluster, draft_extension, draft_summary, store_extension, store_summary
 from memoria.records import Memory
+from memoria.succession import Denials, find_denials, mark_denied
 from memoria.validation import SESSION_KEY
 from memoria.vocabulary import (
     CONSOLIDATION_NEIGHBORS,
@@ -71,7 +72,8 @@ class Block:
     """Hold what a block's memories are compared with: their nearest, and what is known of those.
 
     `near` lists all that were found, by falling cosine; `rows` and `vectors` those near enough to matter.
-    `homes` are the summaries in use: by their own id, and by the ids of the members they superseded.
+    `homes` are the summaries in use: by their own id, and by the ids of the members they superseded. `denials` are
+    those that were found in this block.
     """
 
     near: Near
@@ -80,6 +82,7 @@ class Block:
     homes: dict[int, int] = field(default_factory=dict)
     made: dict[int, Provenance] = field(default_factory=dict)
     refusals: Mapping[int, frozenset[int]] = field(default_factory=dict)
+    denials: Denials = field(default_factory=Denials)
 
     def nearest(self, memory_id: int, least_cosine: float) -> list[tuple[Memory, float]]:
         """List a memory's neighbours that are near enough, nearest first."""
@@ -108,6 +111,7 @@ async def compare_window(run: ConsolidationRun, ids: npt.NDArray[np.int64]) -> N
     for first in range(0, len(left), size):
         chosen = left[first : first + size].tolist()
         block = await run.step(lambda connection, chosen=chosen: read_block(connection, run, chosen))  # type: ignore[misc]
+        run.count(contradicted=len(block.denials.contradicted), changed=len(block.denials.superseded))
         for memory_id in chosen:
             await asyncio.sleep(0)  # others go on while texts are compared
             if memory_id in block.rows and is_mergeable(block.rows[memory_id]):
@@ -136,8 +140,31 @@ async def read_block(connection: Connection, run: ConsolidationRun, ids: Sequenc
     }
     block = Block(near)
     if alike:
+        block.denials = await _deny(connection, run, near)
         await _fill(connection, run, block, alike)
     return block
+
+
+async def _deny(connection: Connection, run: ConsolidationRun, near: Near) -> Denials:
+    """Mark those of a block's memories, and of their nearest, that a newer one contradicts or takes the place of.
+
+    Returns what was not known before.
+    """
+    org_id, namespace_id = run.org_id, run.namespace.id
+    pairs = [
+        (memory_id, other, cosine)
+        for memory_id, others in near.items()
+        for other, cosine in others
+        if cosine >= NEAR_IDENTICAL_COSINE and other != memory_id
+    ]
+    wanted = sorted({memory_id for one, other, _ in pairs for memory_id in (one, other)})
+    claims = await successions.read_claims(connection, org_id, namespace_id, wanted)
+    found = find_denials(claims, pairs)
+    known = await consolidations.list_contradictions(connection, org_id, sorted(found.contradicted))
+    contradicted = {older: newer for older, newer in found.contradicted.items() if (newer, older) not in known}
+    denials = Denials(found.superseded, contradicted)
+    await mark_denied(connection, org_id, namespace_id, denials, run.now)
+    return denials
 
 
 async def _fill(connection: Connection, run: ConsolidationRun, block: Block, ids: set[int]) -> None:

@@ -179,6 +179,32 @@ where e.org_id = :org_id and e.target_id = any(:summary_ids::bigint[]) and e.typ
 order by e.source_id, sm.member_id, e.type
 on conflict on constraint edges_pkey do nothing;
 
+-- name: inherit_denials
+-- Let a summary contradict what its members contradict, and be contradicted by what contradicts them.
+insert into edges (org_id, namespace_id, source_id, target_id, type, weight, created_at)
+select distinct on (source_id, target_id) :org_id, denial.namespace_id, denial.source_id, denial.target_id, 'Contradicts',
+    denial.weight, :now
+from (
+    select e.namespace_id, e.source_id, :summary_id::bigint as target_id, e.weight
+    from edges e
+    where e.org_id = :org_id and e.target_id = any(:member_ids::bigint[]) and e.type = 'Contradicts'
+      and not e.source_id = any(:member_ids)
+    union all
+    select e.namespace_id, :summary_id, e.target_id, e.weight
+    from edges e
+    where e.org_id = :org_id and e.source_id = any(:member_ids) and e.type = 'Contradicts'
+      and not e.target_id = any(:member_ids)
+) denial
+where denial.source_id <> denial.target_id
+order by source_id, target_id, denial.weight desc
+on conflict on constraint edges_pkey do nothing;
+
+-- name: list_contradictions
+-- List what contradicts the given memories.
+select source_id, target_id
+from edges
+where org_id = :org_id and target_id = any(:ids::bigint[]) and type = 'Contradicts';
+
 -- name: delete_summary_members
 -- Take members out of episodes.
 delete from summary_members

@@ -17,8 +17,15 @@ from namespaces
 where org_id = :org_id and namespace_id = :namespace_id;
 
 -- name: find_namespace_and_hidden
--- Read a namespace by its name, with the packed ids that recall leaves out unless asked, as list_hidden_ids does.
-select n.namespace_id, n.name, n.embedder, n.memory_count, n.term_count, n.embedding_count, n.has_dampenings,
+-- Read a namespace by its name, with the packed ids that recall leaves out unless asked, as list_hidden_ids does. Episodes
+-- are not counted: they stand in no index, and the statistics of the others are what they were without them.
+select n.namespace_id, n.name, n.embedder,
+    n.memory_count - (
+        select count(*)
+        from summaries s
+        where s.org_id = :org_id and s.namespace_id = n.namespace_id and s.detector = 'burst' and s.adopted_at is null
+    ) as memory_count,
+    n.term_count, n.embedding_count, n.has_dampenings,
     hidden.ids as hidden
 from namespaces n
 cross join lateral (
