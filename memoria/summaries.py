@@ -100,7 +100,8 @@ def shorten(text: str, most: int) -> str:
     if len(text) <= most:
         return text
     kept = text[: most - 1]
-    return (kept.rsplit(None, 1)[0] if " " in kept.strip() else kept).rstrip() + CUT_MARK
+    ends_a_word = kept[-1].isspace() or text[most - 1].isspace()
+    return (kept if ends_a_word else kept.rsplit(None, 1)[0]).rstrip() + CUT_MARK
 
 
 def sentences_of(text: str) -> list[str]:

@@ -85,6 +85,51 @@ async def test_a_later_difference_does_not_join_the_summary(tenant: Tenant) -> N
     assert (counts.extended, counts.summaries) == (0, 0)
 
 
+async def test_a_contradiction_is_marked_once_and_never_merged(tenant: Tenant) -> None:
+    older, newer = await store(tenant, f"{LONG} Friday", f"{LONG} Thursday")
+    await tenant.fetch("delete from edges where type = 'Contradicts'")
+    assert (await consolidate(tenant)).contradicted == 1
+    edges = await tenant.fetch("select source_id, target_id from edges where type = 'Contradicts'")
+    assert [(row["source_id"], row["target_id"]) for row in edges] == [(newer, older)]
+    assert (await consolidate(tenant)).contradicted == 0
+    assert await states(tenant, [older, newer]) == [MemoryState.ACTIVE] * 2
+
+
+async def test_a_stated_change_supersedes_in_consolidation_too(tenant: Tenant) -> None:
+    older, newer = await store(tenant, f"{LONG} Friday", f"{LONG} Thursday now")
+    await tenant.fetch("delete from edges where type = 'Supersedes'")
+    await tenant.fetch("update memories set state = 'active' where memory_id = $1", older)
+    counts = await consolidate(tenant)
+    assert (counts.changed, counts.contradicted) == (1, 0)
+    assert await states(tenant, [older, newer]) == [MemoryState.SUPERSEDED, MemoryState.ACTIVE]
+    assert (await consolidate(tenant)).changed == 0
+
+
+async def test_a_summary_is_contradicted_by_what_contradicts_its_members(tenant: Tenant) -> None:
+    ids = await store(tenant, f"{LONG} Friday", f"{LONG} Friday.", f"{LONG} Friday!")
+    newer = await tenant.encode(f"{LONG} Thursday")
+    await consolidate(tenant)
+    [summary] = await made(tenant)
+    edges = await tenant.fetch("select source_id, target_id from edges where type = 'Contradicts'")
+    assert (newer.id, summary.id) in {(row["source_id"], row["target_id"]) for row in edges}
+    assert (await tenant.recalled(f"{LONG} which day?"))[0] == newer.id
+    await tenant.engine.consolidation.unconsolidate(tenant.principal, summary.id)
+    edges = await tenant.fetch("select source_id, target_id from edges where type = 'Contradicts'")
+    assert {row["target_id"] for row in edges} <= set(ids)
+
+
+async def test_members_of_a_superseded_summary_stay_superseded_when_it_is_undone(tenant: Tenant) -> None:
+    ids = await store(tenant, f"{LONG} Friday", f"{LONG} Friday.", f"{LONG} Friday!")
+    await consolidate(tenant)
+    [summary] = await made(tenant)
+    await tenant.encode(f"{LONG} Thursday now")
+    assert await states(tenant, [summary.id]) == [MemoryState.SUPERSEDED]
+    undone = await tenant.engine.consolidation.unconsolidate(tenant.principal, summary.id)
+    assert isinstance(undone, Unconsolidated)
+    assert undone.restored_ids == ()
+    assert set(await states(tenant, ids)) == {MemoryState.SUPERSEDED}
+
+
 async def test_a_summary_says_nothing_that_its_members_do_not_say(tenant: Tenant) -> None:
     await store(tenant, *REPEATED)
     await consolidate(tenant)
