@@ -9,12 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from memoria import edges, memories, namespaces
+from memoria.asked_time import find_asked_time, find_timed
 from memoria.database import Connection
 from memoria.errors import InvalidInputError
 from memoria.intents import AUTHOR_KEYS, author_of, intent_of, named_authors
 from memoria.memories import CandidateRows
 from memoria.metacognition import confidence_of, context_mode_of, gather, intervene
-from memoria.records import Filters, Hit, Memory, PathStep, Principal, Recall, RecallRequest
+from memoria.records import Filters, Hit, Memory, PathStep, Principal, Recall, RecallRequest, TimeRange
 from memoria.reward import dampening_factor
 from memoria.scoring import Candidates, Factors, factors, idle_days
 from memoria.seeding import Lexical, Place, Seeds, Visibility, find_seeds, read_visibility, score_lexical
@@ -28,9 +29,10 @@ from memoria.spreading import (
     lift_conversations,
     path_to,
 )
+from memoria.time_ranges import within
 from memoria.tokens import count_tokens
 from memoria.urls import site_of
-from memoria.validation import check_filters, check_include, check_query, check_url
+from memoria.validation import check_filters, check_include, check_query, check_time_zone, check_url
 from memoria.vocabulary import (
     ACTIVATION_FLOOR,
     BROADENED_FLOOR,
@@ -79,6 +81,7 @@ def plan(principal: Principal, request: RecallRequest) -> Plan:
         raise InvalidInputError("`token_budget` must be at least 1.", field="token_budget")
     query = "" if request.query is None else check_query(request.query)
     url = check_url(request.url)
+    check_time_zone(request.time_zone)
     filters = _until(check_filters(request.filters), request.at)
     checked = replace(request, filters=filters, include=check_include(request.include))
     return Plan(checked, namespaces.resolve_namespace(principal, request.namespace), query, url, intent_of(query))
@@ -99,6 +102,7 @@ class Ground:
     place: Place
     visibility: Visibility
     lexical: Lexical
+    asked_time: TimeRange | None = None
 
 
 async def survey(connection: Connection, org_id: UUID, plan: Plan, embedder_name: str, now: datetime) -> Ground | None:
@@ -112,7 +116,11 @@ async def survey(connection: Connection, org_id: UUID, plan: Plan, embedder_name
     namespaces.require_embedder(namespace, embedder_name)
     place = Place(org_id, namespace, hidden, plan.request.filters, plan.request.include, now)
     visibility = await read_visibility(connection, place)
-    return Ground(place, visibility, await score_lexical(connection, place, visibility, plan.query))
+    lexical = await score_lexical(connection, place, visibility, plan.query)
+    asked = await find_asked_time(
+        connection, place, visibility, plan.query, _viewpoint(plan, now), plan.request.time_zone
+    )
+    return Ground(place, visibility, lexical, asked)
 
 
 async def run(
@@ -147,6 +155,10 @@ async def _light_seeds(connection: Connection, ground: Ground, plan: Plan, vecto
         ids = np.array(sorted(page), np.int64)
         strengths = np.array([1.0 if page[memory_id] else SITE_SEED for memory_id in ids.tolist()])
         return Lit(ignite(ids, strengths), None, Intervention.NONE)
+    extra = np.array(sorted(page), np.int64)
+    if ground.asked_time is not None:
+        timed = await find_timed(connection, place, vector, ground.asked_time, visibility.hidden)
+        extra = np.union1d(extra, timed)
     seeds: Seeds = await find_seeds(
         connection,
         place,
@@ -154,7 +166,7 @@ async def _light_seeds(connection: Connection, ground: Ground, plan: Plan, vecto
         ground.lexical,
         vector,
         per_list=per_list,
-        extra=np.array(sorted(page), np.int64),
+        extra=extra,
     )
     intervention = intervene(seeds.cosines, ground.lexical.coverage_of(seeds.ids))
     return Lit(ignite(seeds.ids, fuse(seeds.cosines, seeds.lexical)), seeds, intervention)
@@ -228,13 +240,15 @@ async def _score(
     lit = strengths[strongest][rows.numbers["position"] - 1]
     if plan.request.spreading:
         lit = lift_conversations(lit, rows.sessions)
-    weighed = factors(_candidates(rows, lit, plan.query, viewpoint), plan.intent)
+    weighed = factors(_candidates(rows, lit, plan.query, viewpoint, ground.asked_time), plan.intent)
     page_boost = _page_boost(rows, plan.url)
     scores = weighed.score() * page_boost
     return Scored(rows, scores, np.argsort(-scores, kind="stable"), weighed, page_boost, activation, lit)
 
 
-def _candidates(rows: CandidateRows, activation: Floats, query: str, now: datetime) -> Candidates:
+def _candidates(
+    rows: CandidateRows, activation: Floats, query: str, now: datetime, asked: TimeRange | None
+) -> Candidates:
     numbers = rows.numbers
     authors = [author_of(*said) for said in zip(rows.openings, rows.contexts, strict=True)]
     return Candidates(
@@ -247,6 +261,7 @@ def _candidates(rows: CandidateRows, activation: Floats, query: str, now: dateti
         recalls=numbers["access_count"].astype(np.float64),
         useful=numbers["useful_count"].astype(np.float64),
         named=np.array(named_authors(query, authors), np.bool_),
+        in_time=within(rows.times("occurred_at"), asked),
         superseded=numbers["superseded"] > 0,
         contradicted=numbers["contradicted"] > 0,
         dampening=np.array([dampening_factor(rows.unhelpful.get(i, 0)) for i in numbers["memory_id"].tolist()]),
@@ -301,6 +316,7 @@ async def _answer(
         total_candidates=len(scored.scores),
         tokens_used=used,
         context_mode=context_mode_of(plan.namespace),
+        time_range=ground.asked_time,
         confidence=confidence if hits else Confidence.NONE,
         intervention=intervention,
         candidates=tuple(every) if request.explain else (),

@@ -161,7 +161,8 @@ class RecallRequest:
 
     `limit` is 1–100 results, `token_budget` caps their summed tokens, `include` adds states that are hidden by
     default (`archived`, `quarantined`, `expired`), `min_score` drops weaker results, `learn=False` leaves no trace.
-    `at` looks back: it returns what was valid at that moment alone, scored as of then, and teaches nothing.
+    `at` looks back: it returns what was valid at that moment alone, scored as of then, and teaches nothing. `time_zone`
+    is where the query's words of time ("yesterday") are meant: an IANA name.
     `spreading=False` returns the seeds alone and is for measuring.
     """
 
@@ -177,6 +178,7 @@ class RecallRequest:
     learn: bool = True
     spreading: bool = True
     at: datetime | None = None
+    time_zone: str = "UTC"
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,6 +208,15 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
+class TimeRange:
+    """Be a half-open range of time, in UTC; None is open. `phrase` are the words that name it."""
+
+    start: datetime | None
+    end: datetime | None
+    phrase: str
+
+
+@dataclass(frozen=True, slots=True)
 class Recall:
     """Answer a recall, best first.
 
@@ -222,6 +233,7 @@ class Recall:
     confidence: Confidence = Confidence.NONE
     intervention: Intervention = Intervention.NONE
     requery: bool = False
+    time_range: TimeRange | None = None
     candidates: tuple[Hit, ...] = ()
 
 

@@ -1,6 +1,6 @@
 """Score the candidates of a recall: a product of factors, taken in log space so that none of them overflows.
 
-`activation x substance x author x salience x utility x recency x tier x anti-bias x superseded x contradicted x
+`activation x substance x author x salience x utility x recency x tier x anti-bias x time x superseded x contradicted x
 dampening`. Each exponent is a named constant; a neutral memory has 1 for each factor but activation and substance.
 """
 
@@ -20,6 +20,7 @@ from memoria.vocabulary import (
     FACTUAL_TIER_BOOST,
     INITIAL_UTILITY,
     INTENT_RECENCY,
+    OUT_OF_TIME_FACTOR,
     RECENCY_EXPONENT,
     SALIENCE_EXPONENT,
     SUBSTANCE_EXPONENT,
@@ -47,8 +48,9 @@ class Candidates:
     """Describe the candidates of one recall, one an element of each array.
 
     `idle_days` are the days since the last access (never negative), `term_counts` the lengths in search terms,
-    `named` whether the query names the author, `contradicted` whether a newer memory contradicts it, `dampening` the
-    multiplier learned from unhelpful marks for similar queries (1 without any).
+    `named` whether the query names the author, `in_time` whether it
+    happened in the time that the query asks about (true where it names none), `contradicted` whether a newer memory
+    contradicts it, `dampening` the multiplier learned from unhelpful marks for similar queries (1 without any).
     """
 
     activation: Floats
@@ -60,6 +62,7 @@ class Candidates:
     recalls: Floats
     useful: Floats
     named: Flags
+    in_time: Flags
     superseded: Flags
     contradicted: Flags
     dampening: Floats
@@ -77,6 +80,7 @@ class Factors:
     recency: Floats
     tier: Floats
     anti_bias: Floats
+    time: Floats
     superseded: Floats
     contradicted: Floats
     dampening: Floats
@@ -103,6 +107,7 @@ def factors(candidates: Candidates, intent: Intent) -> Factors:
         recency=recency(candidates.idle_days, candidates.tiers, intent),
         tier=tier_boost(candidates.tiers, intent),
         anti_bias=anti_bias(candidates.recalls, candidates.useful),
+        time=np.where(candidates.in_time, 1.0, OUT_OF_TIME_FACTOR),
         superseded=np.where(candidates.superseded, SUPERSEDED_FACTOR, 1.0),
         contradicted=np.where(candidates.contradicted, CONTRADICTED_FACTOR, 1.0),
         dampening=candidates.dampening,

@@ -10,6 +10,7 @@ from dataclasses import fields, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import TypeVar
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from memoria.errors import ContentTooLargeError, InvalidInputError
 from memoria.memory_fields import MemoryFields
@@ -319,3 +320,12 @@ def change_policy(policy: Policy, changes: PolicyChanges) -> Policy:
 def _check_bounds(value: float | None, field: str, least: float, most: float) -> None:
     if value is not None and not least <= value <= most:
         raise InvalidInputError(f"`{field}` must be between {least:g} and {most:,}.", field=field, limit=most)
+
+
+def check_time_zone(name: str) -> str:
+    """Return the name of a time zone. Raises InvalidInputError for one that does not exist."""
+    try:
+        ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+        raise InvalidInputError("`time_zone` must be an IANA name such as Europe/Berlin.", field="time_zone") from error
+    return name

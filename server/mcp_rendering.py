@@ -87,6 +87,10 @@ def render_recall(recall: Recall) -> Json:
 def _remarks(recall: Recall) -> Json:
     """Say what a recall noticed, where it noticed anything."""
     remarks: Json = {} if recall.intervention is Intervention.NONE else {"intervention": recall.intervention.value}
+    if recall.time_range is not None:
+        asked = recall.time_range
+        bounds = {"start": asked.start and _time(asked.start), "end": asked.end and _time(asked.end)}
+        remarks["time_range"] = {name: value for name, value in bounds.items() if value} | {"phrase": asked.phrase}
     return remarks | ({"requery": True} if recall.requery else {})
 
 

@@ -18,6 +18,7 @@ from memoria.records import (
     Neighbor,
     Recall,
     SearchHit,
+    TimeRange,
 )
 from server.wire.fields import pascal
 from server.wire.responses import (
@@ -35,6 +36,7 @@ from server.wire.responses import (
     RecallOut,
     SearchHitOut,
     StatsOut,
+    TimeRangeOut,
 )
 
 
@@ -119,6 +121,12 @@ def render_hit(hit: Hit) -> HitOut:
     )
 
 
+def _render_time_range(asked: TimeRange | None) -> TimeRangeOut | None:
+    if asked is None:
+        return None
+    return TimeRangeOut.model_construct(start=asked.start, end=asked.end, phrase=asked.phrase)
+
+
 def render_recall(recall: Recall, took_ms: float) -> RecallOut:
     """Show a recall."""
     return RecallOut.model_construct(
@@ -128,6 +136,7 @@ def render_recall(recall: Recall, took_ms: float) -> RecallOut:
         context_mode=pascal(recall.context_mode),
         intervention=pascal(recall.intervention),
         requery=recall.requery,
+        time_range=_render_time_range(recall.time_range),
         intent=pascal(recall.intent),
         total_candidates=recall.total_candidates,
         tokens_used=recall.tokens_used,

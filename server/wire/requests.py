@@ -151,6 +151,7 @@ class RecallBody(Body):
     explain: Annotated[bool, Field(description="Also answer every candidate and every factor.")] = False
     learn: Annotated[bool, Field(description="False leaves no trace of this recall.")] = True
     at: Annotated[Moment | None, Field(description="Answer only what was valid at this time.")] = None
+    time_zone: Annotated[Text, Field(max_length=64, description="Where `yesterday` is meant: an IANA name.")] = "UTC"
 
     @model_validator(mode="after")
     def _asks_something(self) -> "RecallBody":
@@ -172,6 +173,7 @@ class RecallBody(Body):
             explain=self.explain,
             learn=self.learn,
             at=self.at,
+            time_zone=self.time_zone,
         )
 
 

@@ -92,6 +92,14 @@ class HitOut(MemoryOut):
     factors: dict[str, float]
 
 
+class TimeRangeOut(BaseModel):
+    """Be the time that a query asks about: `phrase` are its words for it; a side that is null is open."""
+
+    start: datetime | None
+    end: datetime | None
+    phrase: str
+
+
 class RecallOut(BaseModel):
     """Answer a recall, best first; `candidates` is filled when `explain` was asked for."""
 
@@ -101,6 +109,7 @@ class RecallOut(BaseModel):
     context_mode: Annotated[str, names(ContextMode), Field(description="What the namespace holds, by its name.")]
     intervention: Annotated[str, names(Intervention), Field(description="What was done about too few or too many.")]
     requery: Annotated[bool, Field(description="The same key asked much the same here, less than 2 minutes ago.")]
+    time_range: TimeRangeOut | None
     intent: str
     total_candidates: int
     tokens_used: int
