@@ -73,7 +73,8 @@ class Statement:
     that tell one thing from another of its kind (run 12), `negated` whether it denies, `restricts` whether it narrows
     down (only, instead, rather), `contrasts` whether it sets one thing against another (while, but), `hedges` whether
     it only supposes, `named` whom or what it says to be a such-and-such ('' if none), `changed` whether it states a
-    change, `spoken` whether it is a line of a conversation, `terms` the stems of its telling words.
+    change, `asserts` whether it says anything of a subject, `spoken` whether it is a line of a conversation, `terms`
+    the stems of its telling words.
     """
 
     words: tuple[str, ...]
@@ -87,6 +88,7 @@ class Statement:
     hedges: bool
     named: str
     changed: bool
+    asserts: bool
     spoken: bool
     terms: frozenset[str]
 
@@ -96,7 +98,7 @@ def judge(older: str, newer: str, cosine: float) -> Verdict:
     first, second = read_statement(older), read_statement(newer)
     if first.words == second.words:
         return Verdict.AGREE
-    if max(len(first.words), len(second.words)) > STATEMENT_WORDS:
+    if not (first.asserts and second.asserts) or max(len(first.words), len(second.words)) > STATEMENT_WORDS:
         return Verdict.UNRELATED
     if not _same_subject(first, second, cosine):
         return Verdict.UNRELATED
@@ -146,6 +148,7 @@ def read_statement(text: str) -> Statement:
         labels=labels,
         negated=any(word in NEGATIONS or word.endswith("n't") for word in small),
         changed=any(f" {phrase} " in joined for phrase in CHANGE_PHRASES),
+        asserts=_asserts(small),
         spoken=_is_speech(text, small),
         terms=frozenset(query_terms(text)),
     )
@@ -167,6 +170,11 @@ def _named(words: Sequence[str], names: set[str]) -> str:
     subject = list(takewhile(lambda word: _bare(word) in names, words))
     says = tuple(words[len(subject) : len(subject) + 2])
     return " ".join(subject) if says in (("is", "a"), ("is", "an")) and "also" not in words else ""
+
+
+def _asserts(words: Sequence[str]) -> bool:
+    """Say whether a text says something of its subject; a mere name (`deploy of the shop`) does not."""
+    return any(word in PREDICATES or not word.isascii() or word.endswith(("ed", "s")) for word in words[1:])
 
 
 def _is_speech(text: str, words: Sequence[str]) -> bool:

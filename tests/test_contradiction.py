@@ -65,6 +65,7 @@ def test_the_same_in_other_words_agrees(first: str, second: str) -> None:
         ("Do we deploy on Fridays?", "Do we deploy on Thursdays?", 0.8),
         ("Gina: Thanks, you are great!", "Gina: Thanks, you are not great!", 0.8),
         ("The invoice service retries three times", "The mail service sends five letters", 0.5),
+        ("deploy of the shop", "deploy of the bank", 0.8),
         ("The cat eats potatoes", "The cat eats vegetables", 0.9),
     ],
 )
