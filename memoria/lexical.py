@@ -88,6 +88,23 @@ def term_hash(term: str) -> int:
 
 
 @dataclass(frozen=True, slots=True)
+class TermMatches:
+    """Say how often which memory holds which term of a query: one match an element of `holders`, `terms`, `counts`.
+
+    `holders` point into `memory_ids`, which rise, and `terms` into `weights`, those of the query's terms.
+    """
+
+    memory_ids: npt.NDArray[np.int64]
+    holders: npt.NDArray[np.int64]
+    terms: npt.NDArray[np.int64]
+    counts: npt.NDArray[np.float64]
+    weights: npt.NDArray[np.float64]
+
+
+NO_MATCHES = TermMatches(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0), np.empty(0))
+
+
+@dataclass(frozen=True, slots=True)
 class LexicalScores:
     """Hold the memories that share a term with a query, ids rising.
 
@@ -97,6 +114,7 @@ class LexicalScores:
     memory_ids: npt.NDArray[np.int64]
     scores: npt.NDArray[np.float64]
     coverages: npt.NDArray[np.float64]
+    matches: TermMatches
 
 
 def bm25_scores(
@@ -115,23 +133,55 @@ def bm25_scores(
     runs = [np.frombuffer(packed, POSTING) for packed in postings]
     records = np.concatenate(runs) if runs else np.empty(0, POSTING)
     if not len(records):
-        return LexicalScores(np.empty(0, np.int64), np.empty(0, np.float64), np.empty(0, np.float64))
+        return LexicalScores(np.empty(0, np.int64), np.empty(0), np.empty(0), NO_MATCHES)
     frequency = np.array([len(run) for run in runs], np.float64)
     count = max(float(memory_count), frequency.max())
-    idf = np.log1p((count - frequency + 0.5) / (frequency + 0.5))
-    if weights is not None:
-        idf *= np.asarray(weights, np.float64)
+    weighed = np.ones(len(runs)) if weights is None else np.asarray(weights, np.float64)
+    idf = np.log1p((count - frequency + 0.5) / (frequency + 0.5)) * weighed
     tf = records["tf"].astype(np.float64)
     relative_length = records["dl"].astype(np.float64) * (count / max(total_length, 1))
     saturation = tf / (tf + BM25_K1 * (1 - BM25_B + BM25_B * relative_length))
-    repeated = np.repeat(idf, frequency.astype(np.int64))
+    terms_held = np.repeat(np.arange(len(runs)), frequency.astype(np.int64))
+    repeated = idf[terms_held]
     memory_ids, slot = np.unique(records["memory_id"].astype(np.int64), return_inverse=True)
     whole = idf.sum() + unknown_weight * np.log1p((count + 0.5) / 0.5)
     return LexicalScores(
         memory_ids,
         np.bincount(slot, repeated * saturation, len(memory_ids)).astype(np.float64),
         np.bincount(slot, repeated, len(memory_ids)) / whole,
+        TermMatches(memory_ids, slot, terms_held, tf, weighed),
     )
+
+
+def score_groups(
+    matches: TermMatches,
+    memory_ids: npt.NDArray[np.int64],
+    groups: npt.NDArray[np.int64],
+    lengths: npt.NDArray[np.float64],
+) -> npt.NDArray[np.float64]:
+    """Score groups of memories by BM25 as if each group were one text, and the groups all there is.
+
+    `memory_ids` are distinct, `groups` their groups, numbered from 0 without a gap, `lengths` theirs in terms.
+    """
+    size = int(groups.max()) + 1 if len(groups) else 0
+    if not len(matches.memory_ids) or not size:
+        return np.zeros(size)
+    places = np.minimum(np.searchsorted(matches.memory_ids, memory_ids), len(matches.memory_ids) - 1)
+    holds = matches.memory_ids[places] == memory_ids
+    group_of = np.full(len(matches.memory_ids), -1, np.int64)
+    group_of[places[holds]] = groups[holds]
+    group = group_of[matches.holders]
+    kept = group >= 0
+    cells = matches.terms[kept] * size + group[kept]
+    term_count = len(matches.weights)
+    tf = np.bincount(cells, matches.counts[kept], term_count * size).reshape(term_count, size)
+    frequency = (tf > 0.0).sum(axis=1)
+    idf = np.log1p((size - frequency + 0.5) / (frequency + 0.5)) * matches.weights
+    length = np.bincount(groups, lengths, size)
+    relative_length = length / max(float(length.mean()), 1.0)
+    saturation = tf / (tf + BM25_K1 * (1 - BM25_B + BM25_B * relative_length))
+    scores: npt.NDArray[np.float64] = idf @ saturation
+    return scores
 
 
 def _chunks(text: str) -> list[str]:

@@ -37,6 +37,7 @@ CANDIDATE = np.dtype(
 )
 CANDIDATE_SENT = CANDIDATE.newbyteorder(">")
 DAMPENING_SENT = np.dtype([("memory_id", ">i8"), ("marks", ">i8")])
+COSINE_SENT = np.dtype([("memory_id", ">i8"), ("cosine", ">f8")])
 HIDDEN_BY_DEFAULT = (MemoryState.ARCHIVED, MemoryState.QUARANTINED)
 
 
@@ -56,7 +57,7 @@ class CandidateRows:
     """Hold what the scores of candidates are made of, a column each; `numbers` has the fields of `CANDIDATE`.
 
     `part_of` is 0 for none. `contexts` are there only where they have a key that names an author. `unhelpful` holds the
-    marks of memories that did not help with queries like this one, by id.
+    marks of memories that did not help with queries like this one, by id, `cosines` those of the compared memories.
     """
 
     numbers: np.ndarray
@@ -67,6 +68,7 @@ class CandidateRows:
     openings: Sequence[str]
     contexts: Sequence[Mapping[str, str]]
     unhelpful: Mapping[int, int] = field(default_factory=dict)
+    cosines: Mapping[int, float] = field(default_factory=dict)
 
     def times(self, name: str) -> np.ndarray:
         """Read a column of times, datetime64[us] in UTC."""
@@ -249,13 +251,17 @@ async def read_candidates(
     ids: Sequence[int],
     author_keys: Sequence[str],
     viewpoint: datetime,
-    dampened_by: np.ndarray | None = None,
+    vector: np.ndarray | None = None,
+    *,
+    dampened: bool = False,
+    compared: Sequence[int] = (),
 ) -> CandidateRows:
     """Read what the scores of candidates are made of, in the order of `ids`; those that do not exist are absent.
 
-    What happened after `viewpoint` neither contradicts nor supersedes anything. `dampened_by` is the query's vector
-    where a memory of the namespace may be dampened for queries near it.
+    What happened after `viewpoint` neither contradicts nor supersedes. `vector` is the query's; `dampened` says
+    that memories of the namespace may be dampened for queries near it, `compared` names those whose cosines are wanted.
     """
+    sent = None if vector is None else encode_half_vector(vector)
     row = await connection.fetch_row(
         "read_candidates",
         org_id=org_id,
@@ -263,8 +269,10 @@ async def read_candidates(
         ids=ids,
         author_keys=author_keys,
         viewpoint=viewpoint,
-        dampened_by=None if dampened_by is None else encode_half_vector(dampened_by),
+        dampened_by=sent if dampened else None,
         dampening_distance=1.0 - SIMILAR_QUERY_COSINE,
+        vector=sent,
+        compared=compared if vector is not None else (),
     )
     if row is None or row["numbers"] is None:
         return CandidateRows(np.empty(0, CANDIDATE), [], [], [], [], [], [])
@@ -277,6 +285,7 @@ async def read_candidates(
         openings=row["openings"],
         contexts=[context or {} for context in row["contexts"]],
         unhelpful=_most_marks(row["dampenings"]),
+        cosines=dict(np.frombuffer(row["cosines"] or b"", COSINE_SENT).tolist()),
     )
 
 

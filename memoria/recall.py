@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from memoria import edges, memories, namespaces
 from memoria.asked_time import find_asked_time, find_timed
+from memoria.conversations import lift_conversations, number_conversations, spread_out, weigh_conversations
 from memoria.database import Connection
 from memoria.errors import InvalidInputError
 from memoria.intents import AUTHOR_KEYS, author_of, intent_of, named_authors
@@ -26,7 +27,6 @@ from memoria.spreading import (
     frontier,
     fuse,
     ignite,
-    lift_conversations,
     path_to,
 )
 from memoria.time_ranges import within
@@ -134,7 +134,7 @@ async def run(
     activation = lit.activation
     if plan.request.spreading:
         activation = await _spread(connection, place, visibility, lit, plan.intent)
-    scored = await _score(connection, ground, plan, vector, activation)
+    scored = await _score(connection, ground, plan, vector, lit, activation)
     return await _answer(connection, plan, scored, recall_id, ground, lit)
 
 
@@ -217,6 +217,7 @@ class Scored:
     order: npt.NDArray[np.int64]
     factors: Factors
     page_boost: Floats
+    variety: Floats
     activation: Activation
     strengths: Floats
 
@@ -226,24 +227,49 @@ class Scored:
 
 
 async def _score(
-    connection: Connection, ground: Ground, plan: Plan, vector: np.ndarray | None, activation: Activation
+    connection: Connection, ground: Ground, plan: Plan, vector: np.ndarray | None, lit: Lit, activation: Activation
 ) -> Scored:
     place = ground.place
     shown = ground.visibility.mask(activation.memory_ids)
     ids, strengths = activation.memory_ids[shown], activation.strengths[shown]
     strongest = np.argsort(-strengths, kind="stable")[: max(MAX_CANDIDATES, plan.request.limit)]
-    dampened_by = vector if place.namespace.has_dampenings else None
+    chosen = ids[strongest]
     viewpoint = _viewpoint(plan, place.now)
     rows = await memories.read_candidates(
-        connection, place.org_id, place.namespace.id, ids[strongest].tolist(), AUTHOR_KEYS, viewpoint, dampened_by
+        connection,
+        place.org_id,
+        place.namespace.id,
+        chosen.tolist(),
+        AUTHOR_KEYS,
+        viewpoint,
+        vector,
+        dampened=place.namespace.has_dampenings,
+        compared=[] if lit.seeds is None else np.setdiff1d(chosen, lit.seeds.ids).tolist(),
     )
-    lit = strengths[strongest][rows.numbers["position"] - 1]
-    if plan.request.spreading:
-        lit = lift_conversations(lit, rows.sessions)
-    weighed = factors(_candidates(rows, lit, plan.query, viewpoint, ground.asked_time), plan.intent)
+    strengths = strengths[strongest][rows.numbers["position"] - 1]
+    conversations = number_conversations(rows.sessions)
+    if plan.request.spreading and lit.seeds is not None:
+        strengths = _lift(rows, strengths, conversations, lit.seeds, ground.lexical)
+    weighed = factors(_candidates(rows, strengths, plan.query, viewpoint, ground.asked_time), plan.intent)
     page_boost = _page_boost(rows, plan.url)
     scores = weighed.score() * page_boost
-    return Scored(rows, scores, np.argsort(-scores, kind="stable"), weighed, page_boost, activation, lit)
+    variety = spread_out(scores, conversations)
+    scores *= variety
+    order = np.argsort(-scores, kind="stable")
+    return Scored(rows, scores, order, weighed, page_boost, variety, activation, strengths)
+
+
+def _lift(
+    rows: CandidateRows, strengths: Floats, conversations: npt.NDArray[np.int64], seeds: Seeds, lexical: Lexical
+) -> Floats:
+    """Add to what reached candidates over edges how they match the query themselves, and let conversations speak."""
+    ids = rows.numbers["memory_id"]
+    seeded = np.isin(ids, seeds.ids)
+    cosines = np.where(seeded, seeds.cosine_of(ids), [rows.cosines.get(each, 0.0) for each in ids.tolist()])
+    own = fuse(cosines, lexical.score_of(ids), seeds.cosines, seeds.lexical)
+    joined = np.where(seeded, strengths, 1.0 - (1.0 - strengths) * (1.0 - own))
+    lengths = rows.numbers["term_count"].astype(np.float64)
+    return lift_conversations(joined, weigh_conversations(conversations, joined, own, lexical.matches, ids, lengths))
 
 
 def _candidates(
@@ -257,6 +283,7 @@ def _candidates(
         utility=numbers["utility"],
         idle_days=idle_days(now, rows.times("occurred_at"), rows.times("created_at"), rows.times("last_accessed_at")),
         term_counts=numbers["term_count"].astype(np.float64),
+        turns=np.array([session is not None for session in rows.sessions], np.bool_),
         tiers=rows.tiers,
         recalls=numbers["access_count"].astype(np.float64),
         useful=numbers["useful_count"].astype(np.float64),
@@ -348,7 +375,7 @@ def _without_documents(scored: Scored) -> list[int]:
 def _hit(scored: Scored, position: int, memory: Memory, *, explain: bool) -> Hit:
     seed_id, steps = path_to(scored.activation, memory.id)
     place = int(np.searchsorted(scored.activation.memory_ids, memory.id))
-    explained = scored.factors.of(position) | {"page": float(scored.page_boost[position])} if explain else {}
+    explained = {"page": float(scored.page_boost[position]), "variety": float(scored.variety[position])}
     return Hit(
         memory=memory,
         score=float(scored.scores[position]),
@@ -357,5 +384,5 @@ def _hit(scored: Scored, position: int, memory: Memory, *, explain: bool) -> Hit
         seed_id=seed_id,
         path=tuple(PathStep(step.memory_id, step.edge_type, step.weight) for step in steps),
         tokens=count_tokens(memory.content),
-        factors=explained,
+        factors=scored.factors.of(position) | explained if explain else {},
     )

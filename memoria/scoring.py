@@ -47,10 +47,10 @@ MICROSECONDS_A_DAY = 86_400e6
 class Candidates:
     """Describe the candidates of one recall, one an element of each array.
 
-    `idle_days` are the days since the last access (never negative), `term_counts` the lengths in search terms,
-    `named` whether the query names the author, `in_time` whether it
-    happened in the time that the query asks about (true where it names none), `contradicted` whether a newer memory
-    contradicts it, `dampening` the multiplier learned from unhelpful marks for similar queries (1 without any).
+    `idle_days` are the days since the last access (never negative), `term_counts` the lengths in search terms, `turns`
+    whether each belongs to a conversation, `named` whether the query names the author, `in_time` whether it happened in
+    the time that the query asks about (true where it names none), `contradicted` whether a newer memory contradicts it,
+    `dampening` the multiplier learned from unhelpful marks for similar queries (1 without any).
     """
 
     activation: Floats
@@ -58,6 +58,7 @@ class Candidates:
     utility: Floats
     idle_days: Floats
     term_counts: Floats
+    turns: Flags
     tiers: Sequence[Tier]
     recalls: Floats
     useful: Floats
@@ -100,7 +101,7 @@ def factors(candidates: Candidates, intent: Intent) -> Factors:
     """Compute every factor of every candidate for a query of this intent."""
     return Factors(
         activation=candidates.activation,
-        substance=substance(candidates.term_counts),
+        substance=np.where(candidates.turns, substance(candidates.term_counts), 1.0),
         author=np.where(candidates.named | ~candidates.named.any(), 1.0, UNNAMED_FACTOR),
         salience=_relative(candidates.salience, DEFAULT_SALIENCE, SALIENCE_EXPONENT),
         utility=_relative(candidates.utility, INITIAL_UTILITY, UTILITY_EXPONENT),
@@ -115,7 +116,10 @@ def factors(candidates: Candidates, intent: Intent) -> Factors:
 
 
 def substance(term_counts: Floats) -> Floats:
-    """Weigh how much a memory can say by its length, up to a bound: greetings match well and answer nothing."""
+    """Weigh how much a turn of a conversation can say by its length, up to a bound: greetings match well.
+
+    A short note that belongs to no conversation was stored for what it says.
+    """
     bounded = np.clip(term_counts, SUBSTANCE_MIN_TERMS, SUBSTANCE_MAX_TERMS)
     weighed: Floats = (bounded / SUBSTANCE_MAX_TERMS) ** SUBSTANCE_EXPONENT
     return weighed

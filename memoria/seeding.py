@@ -10,7 +10,7 @@ import numpy.typing as npt
 from memoria import embeddings, memories, postings
 from memoria.database import Connection
 from memoria.embeddings import Nearest
-from memoria.lexical import bm25_scores, query_terms, term_hash
+from memoria.lexical import NO_MATCHES, TermMatches, bm25_scores, query_terms, term_hash
 from memoria.namespaces import Namespace
 from memoria.records import Filters
 
@@ -62,16 +62,22 @@ class Visibility:
 class Lexical:
     """Hold the memories that share a word with a query, ids rising.
 
-    `scores` are by BM25, `coverages` the shares (0-1) of the query's weight in words that each memory holds.
+    `scores` are by BM25, `coverages` the shares (0-1) of the query's weight in words that each memory holds, `matches`
+    which words.
     """
 
     ids: Ids
     scores: Floats
     coverages: Floats
+    matches: TermMatches = NO_MATCHES
 
     def coverage_of(self, ids: Ids) -> Floats:
         """Return the coverage of each memory, 0 for those that share no word."""
         return _look_up(ids, self.ids, self.coverages)
+
+    def score_of(self, ids: Ids) -> Floats:
+        """Return the BM25 score of each memory, 0 for those that share no word."""
+        return _look_up(ids, self.ids, self.scores)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +129,7 @@ async def find_seeds(
     return Seeds(
         ids,
         np.array([cosines.get(memory_id, 0.0) for memory_id in ids.tolist()], np.float64),
-        _look_up(ids, lexical.ids, lexical.scores),
+        lexical.score_of(ids),
     )
 
 
@@ -161,7 +167,7 @@ async def score_lexical(connection: Connection, place: Place, visibility: Visibi
         unknown_weight=sum(weight for term, weight in weights.items() if term not in found),
     )
     shown = visibility.mask(scored.memory_ids)
-    return Lexical(scored.memory_ids[shown], scored.scores[shown], scored.coverages[shown])
+    return Lexical(scored.memory_ids[shown], scored.scores[shown], scored.coverages[shown], scored.matches)
 
 
 def _highest(scores: Floats, count: int) -> npt.NDArray[np.intp]:

@@ -10,7 +10,6 @@ Impulses are non-backtracking: a memory does not get back through a neighbour wh
 chain of turns does not amplify itself.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -20,8 +19,6 @@ import numpy.typing as npt
 from memoria.vocabulary import (
     ACTIVATION_FLOOR,
     CO_RETRIEVAL_SHARE,
-    CONVERSATION_BEST,
-    CONVERSATION_SHARE,
     EDGE_DECAY,
     INTENT_BOOST,
     INTENT_EDGE,
@@ -87,9 +84,16 @@ class Step:
     weight: float
 
 
-def fuse(cosines: Floats, lexical_scores: Floats) -> Floats:
-    """Join both scores of each seed into its activation, 0-1: each is scaled to 0-1 among the seeds first."""
-    return (_scaled(cosines) + LEXICAL_DISCOUNT * _scaled(lexical_scores)) / (1.0 + LEXICAL_DISCOUNT)
+def fuse(
+    cosines: Floats, lexical_scores: Floats, seed_cosines: Floats | None = None, seed_lexical: Floats | None = None
+) -> Floats:
+    """Join both scores of each memory into its match, 0-1: each is scaled to 0-1 among the seeds first.
+
+    Without those of the seeds the memories are the seeds. A seed's match is the activation that it starts with.
+    """
+    by_meaning = _scaled(cosines, cosines if seed_cosines is None else seed_cosines)
+    by_words = _scaled(lexical_scores, lexical_scores if seed_lexical is None else seed_lexical)
+    return (by_meaning + LEXICAL_DISCOUNT * by_words) / (1.0 + LEXICAL_DISCOUNT)
 
 
 def ignite(memory_ids: Ids, strengths: Floats) -> Activation:
@@ -173,27 +177,12 @@ def path_to(activation: Activation, memory_id: int) -> tuple[int, tuple[Step, ..
     return int(activation.memory_ids[here]), tuple(reversed(steps))
 
 
-def lift_conversations(strengths: Floats, conversations: Sequence[str | None]) -> Floats:
-    """Pass to each candidate a share of the mean of the best candidates of its conversation.
-
-    A conversation with fewer than `CONVERSATION_BEST` candidates counts the missing ones as 0, so that a single match
-    is not mistaken for a topic. `None` is no conversation. Source: PartOf-like activation through a parent node.
-    """
-    members: dict[str | None, list[float]] = {}
-    for conversation, strength in zip(conversations, strengths.tolist(), strict=True):
-        members.setdefault(conversation, []).append(strength)
-    best = {each: sum(sorted(own)[-CONVERSATION_BEST:]) / CONVERSATION_BEST for each, own in members.items()}
-    best[None] = 0.0
-    shares = CONVERSATION_SHARE * np.array([best[conversation] for conversation in conversations], np.float64)
-    return np.where(shares > 0.0, 1.0 - (1.0 - strengths) * (1.0 - shares), strengths)
-
-
-def _scaled(scores: Floats) -> Floats:
-    if not len(scores):
-        return np.zeros(0)
-    low, high = float(np.min(scores)), float(np.max(scores))
+def _scaled(scores: Floats, among: Floats) -> Floats:
+    if not len(among):
+        return np.zeros(len(scores))
+    low, high = float(np.min(among)), float(np.max(among))
     if high <= low:
-        return np.full(len(scores), 1.0 if high > 0 else 0.0)
+        return np.where((scores >= high) & (scores > 0.0), 1.0, 0.0)
     return np.clip((scores - low) / (high - low), 0.0, 1.0)
 
 

@@ -223,14 +223,19 @@ SEMANTIC_GAIN = 0.5  # what all Semantic edges of a memory pass on together, sha
 CO_RETRIEVAL_SHARE = 0.4  # most that all CoRetrieval edges of a memory weigh together: what is popular floods, too
 INTENT_BOOST = 1.2  # for the edge type that answers the query's intent; an edge never passes on more than it got
 INTENT_EDGE = {Intent.CAUSAL: EdgeType.CAUSAL, Intent.TEMPORAL: EdgeType.TEMPORAL}
-CONVERSATION_SHARE = 0.2  # of the mean of a conversation's best memories, passed to all its candidates
-CONVERSATION_BEST = 3  # how many of a conversation's best memories that mean takes
+CONVERSATION_MATCH_SHARE = 0.5  # a conversation whose best memories match fully lifts all its candidates by so much
+CONVERSATION_BEST = 3  # how many of a conversation's best memories count, as their mean
+CONVERSATION_TEXT_SHARE = 0.5  # ... and by so much the one that holds the query's words best, read as one text
+CROWDED_FACTOR = 0.97  # for each better result of the same conversation, among the first results
+DEEP_RANK = 20  # first results, by score ...
+DEEP_CROWDED_FACTOR = 0.8  # ... and behind them
+CROWDED_MOST = 10  # better results that count: a namespace of one conversation is not scored down to nothing
 
 # Recall: factors of the score, as exponents or multipliers.
 FACTOR_FLOOR = 1e-6  # no factor counts for less
 SALIENCE_EXPONENT = 0.05  # of salience / default salience
 UTILITY_EXPONENT = 0.2  # of utility / initial utility
-SUBSTANCE_EXPONENT = 0.25  # of a memory's length in terms, between the two bounds: greetings match, but say little
+SUBSTANCE_EXPONENT = 0.15  # of a turn's length in terms, between the two bounds: greetings match, but say little
 SUBSTANCE_MIN_TERMS = 8
 SUBSTANCE_MAX_TERMS = 40
 OUT_OF_TIME_FACTOR = 0.7  # for what happened outside of the time that the query names

@@ -182,8 +182,8 @@ async def test_edges_are_walked_over_their_covering_indexes(filled: tuple[Databa
 async def test_memories_are_read_by_their_key(filled: tuple[Database, UUID], mode: str, name: str) -> None:
     database, org_id = filled
     vector = encode_half_vector(np.ones(384, np.float32))
-    of_candidates = {"author_keys": AUTHOR_KEYS, "dampened_by": vector, "dampening_distance": 0.15}
-    of_candidates |= {"viewpoint": datetime(2026, 5, 1, tzinfo=UTC)}
+    of_candidates = {"author_keys": AUTHOR_KEYS, "viewpoint": datetime(2026, 5, 1, tzinfo=UTC)}
+    of_candidates |= {"dampened_by": vector, "dampening_distance": 0.15, "vector": vector, "compared": IDS[:50]}
     place = {"namespace_id": NAMESPACE, **of_candidates} if name == "read_candidates" else {}
     async with database.tenant(org_id) as connection:
         plan = await explain(connection, mode, name, org_id=org_id, ids=IDS[:50], **place)

@@ -105,6 +105,25 @@ async def test_a_weak_hit_is_dropped_by_a_least_score(tenant: Tenant) -> None:
     assert len((await tenant.recall("deploy note", min_score=scores[0])).hits) == 1
 
 
+@pytest.mark.parametrize("query", ["getUsersByIds", "pnpm dlx", "数据库备份", "גיבוי מסד הנתונים", "Datensicherung"])
+async def test_a_short_note_that_is_the_query_comes_before_longer_ones_like_it(tenant: Tenant, query: str) -> None:
+    await tenant.encode_batch([NewMemory(f"zq{number} xk{number} about other things") for number in range(30)])
+    talk = "then everybody went home because rain fell on every street, harbour, roof, garden and hill of that old town"
+    longer = [f"{query} {talk}, {query}", f"{query}: {talk}"]
+    sessions: list[dict[str, str]] = [{}, {"session_id": "s"}]
+    await tenant.encode_batch([NewMemory(text, context=each) for text in longer for each in sessions])
+    short = await tenant.encode(f"Note: {query}")
+    assert (await tenant.recalled(query))[0] == short.id
+
+
+async def test_a_conversation_that_holds_the_querys_words_in_other_turns_comes_first(tenant: Tenant) -> None:
+    turns = (("a", "the vaccine was booked"), ("b", "the vaccine was booked"), ("b", "for the dog in Lisbon"))
+    for session, text in turns:
+        await tenant.encode(text, context={"session_id": session})
+    contexts = [hit.memory.context for hit in (await tenant.recall("vaccine dog Lisbon", limit=3)).hits]
+    assert [each["session_id"] for each in contexts] == ["b", "b", "a"]
+
+
 async def test_a_superseded_memory_falls_behind(tenant: Tenant) -> None:
     old = await tenant.encode("deploys run on fridays")
     new = await tenant.encode("deploys run on mondays then")

@@ -20,6 +20,7 @@ def neutral(*activation: float) -> Candidates:
         utility=np.full(count, INITIAL_UTILITY),
         idle_days=np.zeros(count),
         term_counts=np.full(count, float(SUBSTANCE_MAX_TERMS)),
+        turns=np.ones(count, np.bool_),
         tiers=[Tier.BUFFER] * count,
         recalls=np.zeros(count),
         useful=np.zeros(count),
@@ -60,6 +61,12 @@ def test_a_query_that_names_nobody_prefers_nobody() -> None:
 def test_length_counts_between_its_bounds_alone() -> None:
     weights = substance(np.array([1.0, 8.0, 20.0, 40.0, 4000.0]))
     assert weights[0] == weights[1] < weights[2] < weights[3] == weights[4] == 1.0
+
+
+def test_a_short_note_counts_in_full_where_it_is_no_turn_of_a_conversation() -> None:
+    candidates = replace(neutral(0.5, 0.5), term_counts=np.array([3.0, 3.0]), turns=np.array([False, True]))
+    note, turn = factors(candidates, Intent.FACTUAL).score()
+    assert note == 0.5 > turn
 
 
 def test_freshness_halves_at_the_half_life_of_the_tier() -> None:
@@ -127,6 +134,7 @@ def candidates(draw: st.DrawFn) -> Candidates:
         utility=column(shares),
         idle_days=column(st.floats(0, 1e6)),
         term_counts=column(st.floats(0, 1e6)),
+        turns=column(st.booleans()),
         tiers=draw(st.lists(st.sampled_from(list(Tier)), min_size=count, max_size=count)),
         recalls=column(st.floats(0, 1e9)),
         useful=column(st.floats(0, 1e9)),

@@ -11,7 +11,6 @@ from memoria.spreading import (
     frontier,
     fuse,
     ignite,
-    lift_conversations,
     path_to,
 )
 from memoria.vocabulary import (
@@ -129,22 +128,17 @@ def test_every_seed_gets_both_scores_scaled_among_the_seeds() -> None:
     assert fused == pytest.approx([0.0, (1 + 0.4) / 1.8, (0.5 + 0.8) / 1.8])
 
 
-def test_a_conversation_lifts_its_members_by_its_three_best() -> None:
-    lifted = lift_conversations(np.array([0.9, 0.6, 0.3, 0.1, 0.5]), ["a", "a", "a", "a", None])
-    assert lifted[3] == pytest.approx(1 - (1 - 0.1) * (1 - 0.2 * 0.6))
-    assert lifted[4] == 0.5
-
-
-def test_a_single_match_is_not_yet_a_topic() -> None:
-    alone = lift_conversations(np.array([0.6]), ["a"])[0] - 0.6
-    together = lift_conversations(np.array([0.6, 0.6, 0.6]), ["a", "a", "a"])[0] - 0.6
-    assert alone == pytest.approx(together / 3)
+def test_what_is_no_seed_is_scaled_among_the_seeds_too() -> None:
+    seed_cosines, seed_lexical = np.array([0.2, 0.6]), np.array([0.0, 4.0])
+    own = fuse(np.array([0.1, 0.4, 0.6]), np.array([1.0, 0.0, 4.0]), seed_cosines, seed_lexical)
+    assert own == pytest.approx([0.8 * 0.25 / 1.8, 0.5 / 1.8, 1.0])
+    assert fuse(np.array([0.3]), np.array([0.0]), np.array([0.5]), np.array([0.0])).tolist() == [0.0]
+    assert fuse(np.array([0.3]), np.array([2.0]), np.zeros(0), np.zeros(0)).tolist() == [0.0]
 
 
 def test_nothing_lights_nothing() -> None:
     activation = spread({}, both_ways())
     assert len(activation.memory_ids) == len(fuse(np.zeros(0), np.zeros(0))) == 0
-    assert len(lift_conversations(np.zeros(0), [])) == 0
 
 
 @st.composite
@@ -184,16 +178,6 @@ def test_a_stronger_seed_dims_nothing(graph: tuple[dict[int, float], Edges], see
         assert strength_of(after, memory_id) >= strength_of(before, memory_id) - 1e-9
 
 
-def plain_lift(strengths: list[float], conversations: list[str | None]) -> list[float]:
-    """Lift conversations one candidate after another, as the words say it."""
-    lifted = []
-    for strength, conversation in zip(strengths, conversations, strict=True):
-        own = [s for s, c in zip(strengths, conversations, strict=True) if c == conversation and c is not None]
-        best = sum(sorted(own, reverse=True)[:3]) / 3
-        lifted.append(1 - (1 - strength) * (1 - 0.2 * best))
-    return lifted
-
-
 def plain_wave(wave: dict[tuple[int, int], float], edges: list[tuple[int, int, float]]) -> dict[tuple[int, int], float]:
     """Send impulses, held by (from, to), over Causal edges (from, to, weight), one edge after another."""
     sent = {}
@@ -205,14 +189,6 @@ def plain_wave(wave: dict[tuple[int, int], float], edges: list[tuple[int, int, f
         if (1 - left) * weight * 0.8 >= 0.05:
             sent[source, target] = (1 - left) * weight * 0.8
     return sent
-
-
-def test_conversations_are_lifted_as_one_by_one() -> None:
-    draw = np.random.default_rng(5)
-    strengths = draw.random(200)
-    conversations = [None if number > 12 else f"c{number}" for number in draw.integers(16, size=200).tolist()]
-    expected = plain_lift(strengths.tolist(), conversations)
-    assert lift_conversations(strengths, conversations) == pytest.approx(expected, abs=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -61,8 +61,10 @@ for update of m;
 -- name: read_candidates
 -- Read what the scores of candidates are made of, in columns, in the order asked: a row each costs the reader more than
 -- the query. Numbers and times (microseconds since 2000) are packed, last whether a newer memory had contradicted it and
--- whether one had taken its place at the moment that the recall looks back from; a context is there only if it may name an author.
--- Episodes are absent: they pass activation on to their members and are not answered themselves. With a query's vector: also what dampens candidates for queries near it, as packed ids and marks.
+-- whether one had taken its place at the moment that the recall looks back from; a context is there only if it may name
+-- an author. Episodes are absent: they pass activation on to their members and are not answered themselves. With a
+-- query's vector: also what dampens candidates for queries near it, as packed ids and marks, and how near the `compared`
+-- ones are to it, as packed ids and cosines.
 select string_agg(
            int8send(asked.position) || int8send(m.memory_id) || int8send(coalesce(m.part_of, 0))
            || float8send(m.salience) || float8send(m.utility)
@@ -91,7 +93,12 @@ select string_agg(
        (select string_agg(int8send(d.memory_id) || int8send(d.marks::bigint), ''::bytea)
         from dampenings d
         where :dampened_by::halfvec is not null and d.org_id = :org_id and d.memory_id = any(:ids)
-          and d.embedding <=> :dampened_by <= :dampening_distance) as dampenings
+          and d.embedding <=> :dampened_by <= :dampening_distance) as dampenings,
+       (select string_agg(int8send(near.memory_id) || float8send(near.cosine), ''::bytea)
+        from (select e.memory_id, max(1 - (e.embedding <=> :vector::halfvec)) as cosine
+              from embeddings e
+              where e.org_id = :org_id and e.namespace_id = :namespace_id and e.memory_id = any(:compared::bigint[])
+              group by e.memory_id) near) as cosines
 from unnest(:ids::bigint[]) with ordinality as asked (memory_id, position)
 join memories m on m.org_id = :org_id and m.memory_id = asked.memory_id and m.namespace_id = :namespace_id
 where not (m.type = 'Episodic' and m.source is not distinct from 'system');
