@@ -17,7 +17,7 @@ JOBS ?= 2
 export UV_PYTHON_DOWNLOADS := never
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help run test lint format test-long test-clients bench-recall bench-latency bench-learning bench-year bench-updates bench-calibration schema lock clean
+.PHONY: help run test lint format test-long test-clients bench-recall bench-latency bench-consolidation bench-learning bench-year bench-updates bench-calibration schema lock clean
 
 help: ## list the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -61,6 +61,9 @@ bench-learning: .venv/.synced ## measure what feedback is worth on labelled conv
 
 bench-year: .venv/.synced ## simulate a year of forgetting, check it, and time a run over 100,000 memories
 	@$(BIN)/python -m benchmarks.year $(ARGS)
+
+bench-consolidation: .venv/.synced ## measure how consolidation grows, and what recalls notice of it
+	@$(BIN)/python -m benchmarks.scale $(ARGS)
 
 schema: .venv/.synced ## write sql/postgres/schema.sql from the migrations
 	@$(BIN)/python -m tests.architecture.schema

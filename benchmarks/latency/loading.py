@@ -59,8 +59,8 @@ async def load_sizes(
         await engine.close()
     if added:
         print("building the graph index", file=sys.stderr, flush=True)
-        await _index(database_url, list(kept.values()))
-    await _tidy(database_url)
+        await index_vectors(database_url, [each.org_id for each in kept.values() if each.size > EXACT_SCAN_ROWS])
+    await tidy(database_url)
     return [kept[size] for size in sizes]
 
 
@@ -85,22 +85,22 @@ async def _load(engine: Engine, corpus: Corpus, size: int) -> Loaded:
     return Loaded(size, str(principal.org_id), principal.own_namespace, namespace.id, key, seconds)
 
 
-async def _index(database_url: str, loaded: Sequence[Loaded]) -> None:
-    """Put the vectors of the large namespaces into the graph, all at once: one by one they would take minutes."""
-    large = [each.org_id for each in loaded if each.size > EXACT_SCAN_ROWS]
+async def index_vectors(database_url: str, org_ids: Sequence[str]) -> None:
+    """Put the vectors of organizations into the graph, all at once: one by one they would take minutes."""
     connection = await asyncpg.connect(database_url)
     try:
         definition = await connection.fetchval("select pg_get_indexdef('embeddings_graph_idx'::regclass)")
         async with connection.transaction():
             await connection.execute("drop index embeddings_graph_idx")
-            await connection.execute("update embeddings set in_graph = true where org_id = any($1::uuid[])", large)
+            update = "update embeddings set in_graph = true where org_id = any($1::uuid[])"
+            await connection.execute(update, list(org_ids))
             await connection.execute("set local maintenance_work_mem = '1GB'")
             await connection.execute(definition.replace(" ON ONLY ", " ON "), timeout=3600)
     finally:
         await connection.close()
 
 
-async def _tidy(database_url: str) -> None:
+async def tidy(database_url: str) -> None:
     """Do what autovacuum does in quiet minutes, so that it does not run beside the measurement."""
     connection = await asyncpg.connect(database_url)
     try:

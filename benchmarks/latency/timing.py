@@ -52,6 +52,11 @@ def resident_mb(process_id: int) -> float:
     return int((_first_value(f"/proc/{process_id}/status", "VmRSS") or "0 kB").split()[0]) / 1000
 
 
+def peak_mb(process_id: int) -> float:
+    """Read how much memory a process had in use at most."""
+    return int((_first_value(f"/proc/{process_id}/status", "VmHWM") or "0 kB").split()[0]) / 1000
+
+
 def _first_value(file: str, name: str) -> str | None:
     for line in Path(file).read_text(encoding="utf-8").splitlines():
         key, _, value = line.partition(":")
