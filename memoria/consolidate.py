@@ -19,7 +19,7 @@ from memoria.consolidation_records import Consolidated
 from memoria.consolidation_run import LEASE, ConsolidationRun, Means, under_way
 from memoria.consolidations import StoredEpisode
 from memoria.database import Connection
-from memoria.episodes import extend_episode, make_episode
+from memoria.episodes import NewEpisode, extend_episodes, in_order, make_episodes
 from memoria.errors import NotFoundError
 from memoria.namespaces import require_embedder
 from memoria.records import Memory
@@ -41,6 +41,7 @@ PHASES = (COMPARE, BURST, CO_ACCESS)
 SPAN = timedelta(minutes=BURST_MINUTES)
 INDEX_ROWS = 200  # vectors put into the graph by one step, where a search would else have to scan them
 CONVERSATIONS_A_STEP = 20
+BURSTS_A_STEP = 20  # stored by one transaction: tens of milliseconds
 IDS_A_STEP = 5_000
 
 
@@ -60,7 +61,7 @@ async def consolidate(
     for phase in PHASES[PHASES.index(run.state.phase) :]:
         if run.state.phase != phase:
             run.enter(phase, 0)
-            await run.note()
+            await run.note(at_once=True)
         if phase == COMPARE:
             await _index_waiting(run)
             await compare_window(run, ids)
@@ -151,44 +152,52 @@ async def _store_bursts(
     by_scope: dict[str, list[StoredEpisode]] = defaultdict(list)
     for episode in known:
         by_scope[episode.scope].append(episode)
+    bursts: list[tuple[str, Burst]] = []
     for scope, occurrences in conversations.items():
         own = [KnownBurst(each.summary_id, each.started_at, each.size) for each in by_scope[scope]]
-        if scope in without_session:
-            # So many at once without a conversation were imported; they did not happen together.
-            bursts = cut_bursts(occurrences, own, SPAN, BURST_MEMBERS, len(occurrences) + BURST_MOST_MEMBERS)
-            bursts = [burst for burst in bursts if len(burst.memory_ids) <= BURST_MOST_MEMBERS]
-        else:
-            bursts = cut_bursts(occurrences, own, SPAN, BURST_MEMBERS, BURST_MOST_MEMBERS)
-        for burst in bursts:
-            await _store_burst(run, burst, scope)
+        bursts += [(scope, burst) for burst in _bursts_of(occurrences, own, has_session=scope not in without_session)]
+    for first in range(0, len(bursts), BURSTS_A_STEP):
+        some = bursts[first : first + BURSTS_A_STEP]
+        made, joined = await run.step(lambda connection, some=some: _store_some(connection, run, some))  # type: ignore[misc]
+        run.count(episodes=made, episode_members=joined)
 
 
-async def _store_burst(run: ConsolidationRun, burst: Burst, scope: str) -> None:
-    new_id, now = run.means.ids.next(), run.now
-
-    async def store(connection: Connection) -> int:
-        members = await _lock_members(connection, run, burst.memory_ids)
-        if burst.burst_id is not None:
-            await memories.lock_memories(connection, run.org_id, [burst.burst_id])
-            ids = [member.id for member in members]
-            if ids and await memories.read_memories(connection, run.org_id, [burst.burst_id]):
-                await extend_episode(connection, run.org_id, run.namespace.id, burst.burst_id, ids, now)
-                return len(ids)
-            return 0
-        if len(members) < BURST_MEMBERS:
-            return 0
-        await make_episode(connection, run.org_id, run.namespace.id, members, scope=scope, new_id=new_id, now=now)
-        return len(members)
-
-    joined = await run.step(store)
-    run.count(episodes=int(burst.burst_id is None and joined > 0), episode_members=joined)
+def _bursts_of(occurrences: Sequence[Occurrence], known: Sequence[KnownBurst], *, has_session: bool) -> list[Burst]:
+    if has_session:
+        return cut_bursts(occurrences, known, SPAN, BURST_MEMBERS, BURST_MOST_MEMBERS)
+    # So many at once without a conversation were imported; they did not happen together.
+    uncut = cut_bursts(occurrences, known, SPAN, BURST_MEMBERS, len(occurrences) + BURST_MOST_MEMBERS)
+    return [burst for burst in uncut if len(burst.memory_ids) <= BURST_MOST_MEMBERS]
 
 
-async def _lock_members(connection: Connection, run: ConsolidationRun, ids: Sequence[int]) -> list[Memory]:
-    """Lock those memories that still may become members."""
+async def _store_some(
+    connection: Connection, run: ConsolidationRun, bursts: Sequence[tuple[str, Burst]]
+) -> tuple[int, int]:
+    """Store bursts as they still are; returns how many episodes were made, and how many memories came into any."""
+    known = {burst.burst_id for _, burst in bursts if burst.burst_id is not None}
+    wanted = {memory_id for _, burst in bursts for memory_id in burst.memory_ids}
+    found = await _lock_members(connection, run, [*known, *wanted])
+    new, joining = [], {}
+    for scope, burst in bursts:
+        members = in_order(found[memory_id] for memory_id in burst.memory_ids if memory_id in found)
+        if burst.burst_id is None and len(members) >= BURST_MEMBERS:
+            new.append(NewEpisode(run.means.ids.next(), members, scope))
+        elif burst.burst_id in found and members:
+            joining[burst.burst_id] = [member.id for member in members]
+    await make_episodes(connection, run.org_id, run.namespace.id, new, run.now)
+    await extend_episodes(connection, run.org_id, run.namespace.id, joining, run.now)
+    return len(new), sum(len(each.members) for each in new) + sum(map(len, joining.values()))
+
+
+async def _lock_members(connection: Connection, run: ConsolidationRun, ids: Sequence[int]) -> dict[int, Memory]:
+    """Lock those memories that still may become members, or be extended."""
     await memories.lock_memories(connection, run.org_id, sorted(ids))
     found = await memories.read_memories(connection, run.org_id, ids)
-    return [memory for memory in found.values() if memory.state is MemoryState.ACTIVE and memory.expires_at is None]
+    return {
+        memory.id: memory
+        for memory in found.values()
+        if memory.state is MemoryState.ACTIVE and memory.expires_at is None
+    }
 
 
 # What comes up together

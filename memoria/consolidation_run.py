@@ -28,6 +28,7 @@ from memoria.language.port import SummaryWriter
 from memoria.namespaces import Namespace
 
 LEASE = timedelta(seconds=60)  # longer than any step; what is not renewed may be taken over
+NOTE_SECONDS = 1.0
 STEP_ATTEMPTS = 4  # a step that loses a race with a request is done again
 RACE_PAUSE_SECONDS = 0.05
 RACES = (
@@ -75,6 +76,7 @@ class ConsolidationRun:
         self.means = means
         self.namespace = namespace
         self.state = run
+        self._noted_at = 0.0
 
     @property
     def org_id(self) -> UUID:
@@ -94,8 +96,11 @@ class ConsolidationRun:
         """Say where the run is; the next step that notes progress writes it."""
         self.state = replace(self.state, phase=phase, reached=reached)
 
-    async def note(self) -> None:
-        """Write how far the run has come."""
+    async def note(self, *, at_once: bool = False) -> None:
+        """Write how far the run has come, once a second: what lies between is compared again after a kill."""
+        if not at_once and time.monotonic() - self._noted_at < NOTE_SECONDS:
+            return
+        self._noted_at = time.monotonic()
         await self.step(lambda connection: consolidations.note_progress(connection, self.org_id, self.state))
 
     async def step(self, work: Work[Result]) -> Result:

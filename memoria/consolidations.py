@@ -30,15 +30,15 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class NewSummary:
-    """Be what is noted about a memory that consolidation makes."""
+    """Be what is noted about a memory that consolidation makes; `members` holds each one's cosine by its id."""
 
     summary_id: int
-    namespace_id: int
     detector: Detector
     cosine: float | None
     writer: str
     scope: str
     started_at: datetime
+    members: Mapping[int, float | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,35 +155,36 @@ async def count_window(connection: Connection, org_id: UUID, namespace_id: int, 
 # Summaries and their members
 
 
-async def insert_summary(
-    connection: Connection, org_id: UUID, new: NewSummary, members: Mapping[int, float | None], now: datetime
+async def insert_summaries(
+    connection: Connection, org_id: UUID, namespace_id: int, made: Sequence[NewSummary], now: datetime
 ) -> None:
-    """Note what a memory was made of: its members by id, each with its cosine; call it before their states change."""
+    """Note what memories were made of; call it before the members' states change."""
     await connection.execute(
-        "insert_summary",
+        "insert_summaries",
         org_id=org_id,
-        summary_id=new.summary_id,
-        namespace_id=new.namespace_id,
-        detector=new.detector.value,
-        cosine=new.cosine,
-        writer=new.writer,
-        scope=new.scope,
-        started_at=new.started_at,
+        namespace_id=namespace_id,
+        summary_ids=[new.summary_id for new in made],
+        detectors=[new.detector.value for new in made],
+        cosines=[new.cosine for new in made],
+        writers=[new.writer for new in made],
+        scopes=[new.scope for new in made],
+        starts=[new.started_at for new in made],
         now=now,
     )
-    await add_members(connection, org_id, new.summary_id, members, now)
+    await add_members(connection, org_id, {new.summary_id: new.members for new in made}, now)
 
 
 async def add_members(
-    connection: Connection, org_id: UUID, summary_id: int, members: Mapping[int, float | None], now: datetime
+    connection: Connection, org_id: UUID, joining: Mapping[int, Mapping[int, float | None]], now: datetime
 ) -> None:
-    """Note further members of a summary."""
+    """Note members of summaries: by summary, each member's cosine by its id."""
+    rows = [(summary, member, cosine) for summary, own in joining.items() for member, cosine in own.items()]
     await connection.execute(
         "insert_summary_members",
         org_id=org_id,
-        summary_id=summary_id,
-        member_ids=list(members),
-        cosines=list(members.values()),
+        summary_ids=[summary_id for summary_id, _, _ in rows],
+        member_ids=[member_id for _, member_id, _ in rows],
+        cosines=[cosine for _, _, cosine in rows],
         now=now,
     )
 

@@ -5,6 +5,7 @@ passes activation through it and answers its members.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
@@ -14,6 +15,7 @@ from memoria.database import Connection
 from memoria.edges import NewEdge
 from memoria.identifiers import format_id
 from memoria.memories import MemoryRow
+from memoria.memory_events import NewEvent
 from memoria.memory_fields import MemoryFields
 from memoria.records import Memory
 from memoria.summaries import Outline, outline
@@ -74,50 +76,75 @@ def _fields(memory_id: int, members: Sequence[Memory]) -> MemoryFields:
     )
 
 
-async def make_episode(
-    connection: Connection,
-    org_id: UUID,
-    namespace_id: int,
-    members: Iterable[Memory],
-    *,
-    scope: str,
-    new_id: int,
-    now: datetime,
-) -> None:
-    """Store the episode of members that the caller has locked. `scope` names their conversation."""
-    ordered = in_order(members)
-    row = MemoryRow(new_id, None, _fields(new_id, ordered), (), 0)
-    await memories.insert_memories(connection, org_id, namespace_id, [row], now)
-    made = NewSummary(new_id, namespace_id, Detector.BURST, None, QUOTING, scope, ordered[0].occurred_at)
-    ids = [memory.id for memory in ordered]
-    await consolidations.insert_summary(connection, org_id, made, dict.fromkeys(ids), now)
-    await _join(connection, org_id, namespace_id, new_id, ids, now)
-    await memory_events.record_event(
-        connection,
-        org_id,
-        new_id,
-        event="consolidated",
-        version=1,
-        at=now,
-        key_id=None,
-        fields={"detector": Detector.BURST.value, "members": [format_id(memory_id) for memory_id in ids]},
-    )
-    await namespaces.grow_namespace(connection, org_id, namespace_id, memories=1, terms=0, embeddings=0)
+@dataclass(frozen=True, slots=True)
+class NewEpisode:
+    """Be an episode to store: its id, its members in the order in which they happened, and its conversation."""
+
+    episode_id: int
+    members: Sequence[Memory]
+    scope: str
+
+    @property
+    def member_ids(self) -> list[int]:
+        """The ids of its members."""
+        return [memory.id for memory in self.members]
 
 
-async def extend_episode(
-    connection: Connection, org_id: UUID, namespace_id: int, episode_id: int, ids: Sequence[int], now: datetime
+async def make_episodes(
+    connection: Connection, org_id: UUID, namespace_id: int, new: Sequence[NewEpisode], now: datetime
 ) -> None:
-    """Take memories that the caller has locked into an episode, and write its text again."""
-    await consolidations.add_members(connection, org_id, episode_id, dict.fromkeys(ids), now)
-    await _join(connection, org_id, namespace_id, episode_id, ids, now)
-    await rewrite_episodes(connection, org_id, [episode_id], now)
+    """Store episodes of members that the caller has locked."""
+    if not new:
+        return
+    rows = [MemoryRow(each.episode_id, None, _fields(each.episode_id, each.members), (), 0) for each in new]
+    await memories.insert_memories(connection, org_id, namespace_id, rows, now)
+    made = [
+        NewSummary(
+            summary_id=each.episode_id,
+            detector=Detector.BURST,
+            cosine=None,
+            writer=QUOTING,
+            scope=each.scope,
+            started_at=each.members[0].occurred_at,
+            members=dict.fromkeys(each.member_ids),
+        )
+        for each in new
+    ]
+    await consolidations.insert_summaries(connection, org_id, namespace_id, made, now)
+    await _join(connection, org_id, namespace_id, {each.episode_id: each.member_ids for each in new}, now)
+    events = [
+        NewEvent(
+            each.episode_id,
+            "consolidated",
+            1,
+            {"detector": Detector.BURST.value, "members": [format_id(memory_id) for memory_id in each.member_ids]},
+        )
+        for each in new
+    ]
+    await memory_events.record_events(connection, org_id, events, at=now, key_id=None)
+    await namespaces.grow_namespace(connection, org_id, namespace_id, memories=len(new), terms=0, embeddings=0)
+
+
+async def extend_episodes(
+    connection: Connection, org_id: UUID, namespace_id: int, joining: Mapping[int, Sequence[int]], now: datetime
+) -> None:
+    """Take memories that the caller has locked into episodes, by their ids, and write these again."""
+    if not joining:
+        return
+    members: dict[int, dict[int, float | None]] = {episode: dict.fromkeys(ids) for episode, ids in joining.items()}
+    await consolidations.add_members(connection, org_id, members, now)
+    await _join(connection, org_id, namespace_id, joining, now)
+    await rewrite_episodes(connection, org_id, sorted(joining), now)
 
 
 async def _join(
-    connection: Connection, org_id: UUID, namespace_id: int, episode_id: int, ids: Sequence[int], now: datetime
+    connection: Connection, org_id: UUID, namespace_id: int, joining: Mapping[int, Sequence[int]], now: datetime
 ) -> None:
-    joined = [NewEdge(memory_id, episode_id, EdgeType.PART_OF, EPISODE_EDGE_WEIGHT) for memory_id in ids]
+    joined = [
+        NewEdge(memory_id, episode_id, EdgeType.PART_OF, EPISODE_EDGE_WEIGHT)
+        for episode_id, ids in joining.items()
+        for memory_id in ids
+    ]
     await edges.insert_edges(connection, org_id, namespace_id, joined, now)
 
 

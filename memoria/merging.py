@@ -164,18 +164,18 @@ async def store_summary(
     row = MemoryRow(draft.memory_id, None, fields, tuple(draft.prepared.frequencies), draft.prepared.length)
     await memories.insert_memories(connection, org_id, namespace.id, [row], now)
     embedded = await _index(connection, org_id, namespace.id, draft)
+    cosines = draft.cluster.cosines[draft.quoted].tolist()
+    joined: dict[int, float | None] = {m.id: cosine for m, cosine in zip(members, cosines, strict=True)}
     made = NewSummary(
         summary_id=draft.memory_id,
-        namespace_id=namespace.id,
         detector=Detector.REPETITION,
         cosine=least_pair(draft.cluster.cosines),
         writer=draft.writer,
         scope=draft.cluster.scope,
         started_at=min(member.occurred_at for member in members),
+        members=joined,
     )
-    cosines = draft.cluster.cosines[draft.quoted].tolist()
-    joined: dict[int, float | None] = {m.id: cosine for m, cosine in zip(members, cosines, strict=True)}
-    await consolidations.insert_summary(connection, org_id, made, joined, now)
+    await consolidations.insert_summaries(connection, org_id, namespace.id, [made], now)
     await _supersede(connection, org_id, namespace.id, draft.memory_id, members, now)
     others = [(memory_id, cosine) for memory_id, cosine in near if memory_id not in joined]
     await edges.insert_edges(connection, org_id, namespace.id, semantic_edges(draft.memory_id, others), now)
@@ -280,7 +280,7 @@ async def store_extension(
     made = (await consolidations.read_provenances(connection, org_id, [summary.id])).get(summary.id)
     if made is None or made.adopted_at is not None:
         return False
-    await consolidations.add_members(connection, org_id, summary.id, {member.id: extension.cosine}, now)
+    await consolidations.add_members(connection, org_id, {summary.id: {member.id: extension.cosine}}, now)
     await _supersede(connection, org_id, namespace.id, summary.id, [member], now)
     writer = made.writer
     version = summary.version

@@ -104,14 +104,16 @@ where s.org_id = :org_id and s.namespace_id = :namespace_id and s.detector = 'bu
 group by s.summary_id, s.scope, s.started_at
 order by s.started_at, s.summary_id;
 
--- name: insert_summary
--- Note that consolidation made a memory, and how.
+-- name: insert_summaries
+-- Note that consolidation made memories, and how.
 insert into summaries (
     org_id, summary_id, namespace_id, detector, cosine, writer, scope, started_at, made_at, updated_at
 )
-values (
-    :org_id, :summary_id, :namespace_id, :detector, :cosine, :writer, :scope, :started_at, :now, :now
-);
+select :org_id, new.summary_id, :namespace_id, new.detector, new.cosine, new.writer, new.scope, new.started_at, :now, :now
+from unnest(
+    :summary_ids::bigint[], :detectors::text[], :cosines::double precision[], :writers::text[], :scopes::text[],
+    :starts::timestamptz[]
+) as new (summary_id, detector, cosine, writer, scope, started_at);
 
 -- name: update_summary
 -- Note that a summary was extended or written again.
@@ -126,12 +128,13 @@ set adopted_at = :now
 where org_id = :org_id and summary_id = :summary_id and adopted_at is null;
 
 -- name: insert_summary_members
--- Note which memories a summary was made of, and what they were before.
+-- Note which memories summaries were made of, and what they were before.
 insert into summary_members (org_id, summary_id, member_id, state_before, cosine, joined_at)
-select :org_id, :summary_id, m.memory_id, m.state, joined.cosine, :now
-from unnest(:member_ids::bigint[], :cosines::double precision[]) as joined (member_id, cosine)
+select :org_id, joined.summary_id, m.memory_id, m.state, joined.cosine, :now
+from unnest(:summary_ids::bigint[], :member_ids::bigint[], :cosines::double precision[])
+    as joined (summary_id, member_id, cosine)
 join memories m on m.org_id = :org_id and m.memory_id = joined.member_id
-order by m.memory_id;
+order by joined.summary_id, m.memory_id;
 
 -- name: read_summaries
 -- Read what consolidation knows of the given memories that it made.
