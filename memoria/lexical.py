@@ -81,6 +81,25 @@ def query_terms(text: str) -> dict[str, float]:
     return weights
 
 
+@dataclass(frozen=True, slots=True)
+class Word:
+    """Be one word of a text as it stands: the forms of each of its parts in order, and those of all parts as one.
+
+    A word has one part, a compound several (`whole` is empty for the former); scripts without spaces have one part a
+    character.
+    """
+
+    parts: tuple[tuple[str, ...], ...]
+    whole: tuple[str, ...] = ()
+
+
+def words(text: str) -> list[Word]:
+    """Read a text as words in order, stop words included, each by the forms that its stems have."""
+    chunks = _chunks(text)
+    language = _latin_language(chunks)
+    return [_word(chunk, language) for chunk in chunks]
+
+
 def term_hash(term: str) -> int:
     """Hash a term to the signed 32-bit number under which its postings are stored (CRC-32, the same everywhere)."""
     unsigned = zlib.crc32(term.encode("utf-8", "surrogatepass"))
@@ -210,6 +229,26 @@ def _term_groups(chunk: str, language: str, *, stored: bool) -> Iterator[tuple[s
         yield ("".join(parts).casefold(),)
     if chunk.endswith(("++", "#")):
         yield (chunk.casefold(),)
+
+
+def _word(chunk: str, language: str) -> Word:
+    if chunk.endswith(("++", "#")):
+        return Word(((chunk.casefold(),),))
+    written = [part.casefold() for piece in _pieces(chunk) for part in _CAMEL.split(piece)]
+    parts = tuple(forms for part in written for forms in _forms_in_order(part, language))
+    return Word(parts, _forms("".join(written), language) if len(written) > 1 else ())
+
+
+def _forms_in_order(word: str, language: str) -> Iterator[tuple[str, ...]]:
+    """Yield the forms of a word without connectors; scripts without spaces go character by character."""
+    position = 0
+    for run in _UNSPACED.finditer(word):
+        if run.start() > position:
+            yield _forms(word[position : run.start()], language)
+        yield from ((character,) for character in run.group())
+        position = run.end()
+    if position < len(word):
+        yield _forms(word[position:], language)
 
 
 def _pieces(chunk: str) -> list[str]:

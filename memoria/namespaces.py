@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
@@ -21,7 +21,10 @@ WITHDRAWN_PREFIX = "~"  # of a namespace that is being erased: no client may use
 
 @dataclass(frozen=True, slots=True)
 class Namespace:
-    """Be one namespace's row; counters are those of the transaction's snapshot."""
+    """Be one namespace's row; counters are those of the transaction's snapshot.
+
+    `may_remind` says that a recall may trigger intentions in it, and is known where a recall looks.
+    """
 
     id: int
     name: str
@@ -30,6 +33,7 @@ class Namespace:
     term_count: int
     embedding_count: int
     has_dampenings: bool = False
+    may_remind: bool = False
 
 
 def require_scope(principal: Principal, scope: Scope) -> None:
@@ -87,7 +91,14 @@ async def find_namespace_and_hidden(
     Its `memory_count` is without episodes: they stand in no index.
     """
     row = await connection.fetch_row("find_namespace_and_hidden", org_id=org_id, name=name, now=now)
-    return None if row is None else (_from_row(row), unpack_ids(row["hidden"]))
+    return (
+        None
+        if row is None
+        else (
+            replace(_from_row(row), may_remind=row["may_remind"]),
+            unpack_ids(row["hidden"]),
+        )
+    )
 
 
 def _from_row(row: asyncpg.Record) -> Namespace:

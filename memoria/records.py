@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from memoria.intention_records import Intention
 from memoria.vocabulary import (
     CONTEXT_TOKENS,
     PRUNE_THRESHOLD,
@@ -221,7 +222,7 @@ class Recall:
     """Answer a recall, best first.
 
     `candidates` (every candidate, also those cut) is filled by `explain` alone. `requery` says that the same key asked
-    much the same in the same namespace a moment ago.
+    much the same in the same namespace a moment ago. `intentions` are those that it triggers.
     """
 
     recall_id: int
@@ -235,6 +236,7 @@ class Recall:
     requery: bool = False
     time_range: TimeRange | None = None
     candidates: tuple[Hit, ...] = ()
+    intentions: tuple[Intention, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """Re-embed: make the vectors of another model beside those that serve, and change over when all are there."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -15,9 +15,14 @@ from memoria.staged_embeddings import Staged, Unstaged
 
 @dataclass(frozen=True, slots=True)
 class Directions:
-    """Hold the vectors (d,) of a namespace's dampened queries, by the id of the dampening."""
+    """Hold the vectors (d,) of what a namespace compares beside its memories.
 
-    vectors: Mapping[int, np.ndarray]
+    `dampened` are those of queries, by the id of the dampening, `triggers` those of triggers' texts, by the text: an
+    intention may change its own.
+    """
+
+    dampened: Mapping[int, np.ndarray]
+    triggers: Mapping[str, np.ndarray]
 
 
 async def embed_texts(embedder: Embedder, memories: Sequence[Unstaged]) -> list[Staged]:
@@ -31,10 +36,13 @@ async def embed_texts(embedder: Embedder, memories: Sequence[Unstaged]) -> list[
     ]
 
 
-async def embed_dampened(embedder: Embedder, queries: Mapping[int, str]) -> Directions:
-    """Embed the queries of dampenings. Raises EmbedderUnavailableError. Hold no connection meanwhile."""
-    vectors = await embed_queries(embedder, list(queries.values()))
-    return Directions({key: vector for key, vector in zip(queries, vectors, strict=True) if vector is not None})
+async def embed_directions(embedder: Embedder, queries: Mapping[int, str], triggers: Collection[str]) -> Directions:
+    """Embed dampened queries and triggers' texts. Raises EmbedderUnavailableError. Hold no connection meanwhile."""
+    texts = sorted({*queries.values(), *triggers})
+    vectors = await embed_queries(embedder, texts)
+    known = {text: vector for text, vector in zip(texts, vectors, strict=True) if vector is not None}
+    dampened = {key: known[query] for key, query in queries.items() if query in known}
+    return Directions(dampened, {text: known[text] for text in triggers if text in known})
 
 
 async def change_over(
@@ -47,9 +55,11 @@ async def change_over(
     if await staged.lock_embedder(connection, org_id, namespace_id) is None:
         return True
     queries = await staged.list_dampened_queries(connection, org_id, namespace_id)
+    triggers = await staged.list_trigger_texts(connection, org_id, namespace_id)
     waiting = await staged.list_unstaged(connection, org_id, namespace_id, after=0, limit=1)
-    if waiting or queries.keys() - directions.vectors.keys():
+    if waiting or queries.keys() - directions.dampened.keys() or set(triggers.values()) - directions.triggers.keys():
         return False
-    known = {key: directions.vectors[key] for key in queries}
-    await staged.install(connection, org_id, namespace_id, embedder_name, known)
+    dampened = {key: directions.dampened[key] for key in queries}
+    told = {key: directions.triggers[text] for key, text in triggers.items()}
+    await staged.install(connection, org_id, namespace_id, embedder_name, dampened, told)
     return True

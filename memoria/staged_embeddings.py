@@ -92,10 +92,21 @@ async def list_dampened_queries(connection: Connection, org_id: UUID, namespace_
     return {row["dampening_id"]: row["query"] for row in rows}
 
 
+async def list_trigger_texts(connection: Connection, org_id: UUID, namespace_id: int) -> dict[int, str]:
+    """Read the texts of a namespace's Semantic triggers by the ids of their intentions."""
+    rows = await connection.fetch("list_trigger_texts", org_id=org_id, namespace_id=namespace_id)
+    return {row["intention_id"]: row["text"] for row in rows}
+
+
 async def install(
-    connection: Connection, org_id: UUID, namespace_id: int, embedder: str, dampened: Mapping[int, np.ndarray]
+    connection: Connection,
+    org_id: UUID,
+    namespace_id: int,
+    embedder: str,
+    dampened: Mapping[int, np.ndarray],
+    triggers: Mapping[int, np.ndarray],
 ) -> None:
-    """Let what is staged take the place of the vectors that serve, and those of dampened queries with them."""
+    """Let what is staged take the place of the vectors that serve, and those of queries and triggers with them."""
     place = {"org_id": org_id, "namespace_id": namespace_id}
     await connection.execute("delete_namespace_embeddings", **place)
     installed = await connection.execute("install_staged_embeddings", **place)
@@ -104,6 +115,12 @@ async def install(
         "replace_dampening_embeddings",
         dampening_ids=list(dampened),
         embeddings=[encode_half_vector(vector) for vector in dampened.values()],
+        **place,
+    )
+    await connection.execute(
+        "replace_trigger_embeddings",
+        intention_ids=list(triggers),
+        embeddings=[encode_half_vector(vector) for vector in triggers.values()],
         **place,
     )
     await connection.execute("clear_recall_embeddings", **place)

@@ -133,6 +133,25 @@ class JobState(StrEnum):
     CANCELLED = "cancelled"
 
 
+class TriggerType(StrEnum):
+    """Say what an intention waits for."""
+
+    KEYWORD = "Keyword"
+    TIME = "Time"
+    SEMANTIC = "Semantic"
+    EVENT = "Event"
+
+
+class IntentionStatus(StrEnum):
+    """Say where an intention stands; the first two are open."""
+
+    PENDING = "pending"
+    TRIGGERED = "triggered"
+    COMPLETED = "completed"
+    CANCELLED = "cancelled"
+    EXPIRED = "expired"
+
+
 # Limits of one memory: what does not fit is refused, never cut.
 MAX_CONTENT_BYTES = 64 * 1024  # UTF-8 bytes of content
 MAX_TITLE_CHARACTERS = 300
@@ -360,3 +379,23 @@ EPISODE_EDGE_WEIGHT = 0.1  # of the edges from members to their episode: heavier
 EPISODE_SENTENCES = 5  # most sentences that an episode quotes
 EPISODE_CHARACTERS = 600  # ... and most characters
 EPISODE_TITLE_CHARACTERS = 120
+
+# Prospective memory.
+DEFAULT_PRIORITY = 0.5
+MAX_INTENTION_CHARACTERS = 4000  # of content
+MAX_OPEN_INTENTIONS = 1000  # pending and triggered ones of a namespace: each recall there may have to look at them
+MAX_KEYWORDS = 50  # in `any`, and in `all`
+MAX_KEYWORD_CHARACTERS = 200
+MAX_TRIGGER_TEXT_CHARACTERS = 2000
+MAX_EVENT_CHARACTERS = 200
+TRIGGER_THRESHOLD = 0.75  # fixed: cosine from which a text means what a trigger says, unless the trigger has its own
+MIN_THRESHOLD = 0.3  # anything is as like as this
+MAX_THRESHOLD = 0.99  # stored vectors are rounded: not even the same text is always nearer
+MAX_EVERY_CHARACTERS = 300
+MIN_EVERY_SECONDS = 60
+MAX_EVERY_YEARS = 100
+PAST_YEARS = 10  # how long ago a recurrence may have begun: its occurrences are counted from there
+TRIGGER_YEARS = 100  # how far ahead a trigger may lie
+MAX_CHECK_DAYS = 366  # how far from the engine's own clock the time of a check may be
+CHECK_INTENTIONS = 100  # most that one check answers; the others stay for the next one
+RECALL_INTENTIONS = 10  # most that one recall answers

@@ -13,6 +13,7 @@ from workers.tasks import (
     purge_jobs,
     purge_recalls,
     reembed,
+    ring_intentions,
 )
 
 # Done for one tenant when somebody asks or a schedule says so. Each module of `workers/tasks` that does a kind of job
@@ -26,4 +27,5 @@ TASKS: tuple[Task, ...] = (
     Task("purge_jobs", rest_seconds=600.0, run=purge_jobs.run),
     Task("purge_recalls", rest_seconds=600.0, run=purge_recalls.run),
     Task("expire", rest_seconds=600.0, run=expire.run),
+    Task("ring_intentions", rest_seconds=5.0, run=ring_intentions.run),
 )

@@ -15,6 +15,7 @@ from memoria.embedding.port import Embedder
 from memoria.encode import Encoder, embed_prepared
 from memoria.engine.consolidation import Consolidation
 from memoria.engine.embedders import with_either_embedder
+from memoria.engine.intentions import Intentions
 from memoria.engine.jobs import Jobs
 from memoria.engine.learning import Learning
 from memoria.engine.transactions import Clock, Transactions, utc_now
@@ -101,6 +102,7 @@ class Engine:
         self.learning = Learning(database, embedder, clock, self._ids, self._transactions, self._learner)
         self.upkeep = Upkeep(database, self._transactions, self._ids, embedder.name, clock)
         self.transfer = Transfer(database, self._transactions, self._ids, embedder, clock)
+        self.intentions = Intentions(database, embedder, clock, self._ids, self._transactions)
         self.jobs = Jobs(database, embedder.name, self._ids, clock)
         self.consolidation = Consolidation(database, embedder, clock, self._ids, self._transactions, writer)
         self.twin = None if previous is None else self._with_embedder(previous)
@@ -138,6 +140,7 @@ class Engine:
         """Make an engine that differs in its embedder alone, and shares all the rest."""
         twin = copy.copy(self)
         twin._embedder, twin.twin = embedder, None
+        twin.intentions = self.intentions.with_embedder(embedder)
         return twin
 
     def warm_up(self) -> None:
@@ -220,6 +223,8 @@ class Engine:
                 noted = note_recall(principal, plan, ground, vector, answer.recall_id, answer.hits)
                 if noted is not None and plan.request.at is None:
                     answer = replace(answer, requery=await self._learner.was_asked(connection, noted))
+                reminders = await self.intentions.recalled(connection, principal, plan, ground, vector)
+                answer = replace(answer, intentions=reminders)
             answers.append((answer, noted if plan.request.at is None else None))
         return answers
 

@@ -33,6 +33,25 @@ $$;
 
 ALTER FUNCTION public.find_api_key(wanted_hash bytea) OWNER TO memoria_lookup;
 
+CREATE FUNCTION public.find_due_intentions(at timestamp with time zone, wanted integer) RETURNS TABLE(org_id uuid)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    AS $$
+    select found.org_id
+    from (
+        select i.org_id
+        from intentions i
+        where i.is_armed and i.next_at <= at and (i.expires_at is null or i.expires_at > at)
+        union
+        select i.org_id
+        from intentions i
+        where i.status in ('pending', 'triggered') and i.expires_at <= at
+    ) found
+    limit wanted
+$$;
+
+ALTER FUNCTION public.find_due_intentions(at timestamp with time zone, wanted integer) OWNER TO memoria_lookup;
+
 CREATE FUNCTION public.find_jobs_of_all(wanted_state text, wanted_id bigint, wanted integer) RETURNS TABLE(org_id uuid, job_id bigint, kind text, namespace_id bigint, state text, attempt integer, failures integer, error_code text, worker text, created_at timestamp with time zone, run_at timestamp with time zone, finished_at timestamp with time zone)
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'public', 'pg_temp'
@@ -527,6 +546,45 @@ ALTER TABLE ONLY public.idempotent_answers FORCE ROW LEVEL SECURITY;
 
 ALTER TABLE public.idempotent_answers OWNER TO memoria_owner;
 
+CREATE TABLE public.intentions (
+    org_id uuid NOT NULL,
+    intention_id bigint NOT NULL,
+    namespace_id bigint NOT NULL,
+    content text NOT NULL,
+    priority double precision NOT NULL,
+    status text DEFAULT 'pending'::text NOT NULL,
+    kind text NOT NULL,
+    trigger jsonb NOT NULL,
+    event text,
+    embedding public.halfvec(384),
+    next_at timestamp with time zone,
+    is_told boolean DEFAULT false NOT NULL,
+    triggered_count integer DEFAULT 0 NOT NULL,
+    triggered_at timestamp with time zone,
+    completed_at timestamp with time zone,
+    expires_at timestamp with time zone,
+    created_at timestamp with time zone NOT NULL,
+    updated_at timestamp with time zone NOT NULL,
+    is_armed boolean GENERATED ALWAYS AS (((status = 'pending'::text) OR ((status = 'triggered'::text) AND ((NOT is_told) OR (next_at IS NOT NULL))))) STORED NOT NULL,
+    CONSTRAINT intentions_kind_check CHECK ((kind = ANY (ARRAY['Keyword'::text, 'Time'::text, 'Semantic'::text, 'Event'::text]))),
+    CONSTRAINT intentions_priority_check CHECK (((priority >= (0)::double precision) AND (priority <= (1)::double precision))),
+    CONSTRAINT intentions_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'triggered'::text, 'completed'::text, 'cancelled'::text, 'expired'::text])))
+);
+
+ALTER TABLE ONLY public.intentions FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE public.intentions OWNER TO memoria_owner;
+
+COMMENT ON COLUMN public.intentions.event IS 'the name of an Event trigger in the form that is compared';
+
+COMMENT ON COLUMN public.intentions.embedding IS 'the direction of a Semantic trigger''s text';
+
+COMMENT ON COLUMN public.intentions.next_at IS 'when the clock triggers it next';
+
+COMMENT ON COLUMN public.intentions.is_told IS 'a check or a recall has answered it since it was triggered';
+
+COMMENT ON COLUMN public.intentions.is_armed IS 'a check, a recall or the clock may still find it';
+
 CREATE TABLE public.jobs (
     org_id uuid NOT NULL,
     job_id bigint NOT NULL,
@@ -936,6 +994,9 @@ ALTER TABLE ONLY public.embeddings_15
 ALTER TABLE ONLY public.idempotent_answers
     ADD CONSTRAINT idempotent_answers_pkey PRIMARY KEY (org_id, principal_id, key);
 
+ALTER TABLE ONLY public.intentions
+    ADD CONSTRAINT intentions_pkey PRIMARY KEY (org_id, intention_id);
+
 ALTER TABLE ONLY public.jobs
     ADD CONSTRAINT jobs_pkey PRIMARY KEY (org_id, job_id);
 
@@ -1061,6 +1122,14 @@ CREATE INDEX embeddings_15_org_id_namespace_id_memory_id_passage_embeddi_idx ON 
 CREATE INDEX idempotent_answers_created_idx ON public.idempotent_answers USING btree (org_id, created_at);
 
 CREATE INDEX idempotent_answers_outlived_idx ON public.idempotent_answers USING btree (created_at);
+
+CREATE INDEX intentions_armed_idx ON public.intentions USING btree (org_id, namespace_id) WHERE is_armed;
+
+CREATE INDEX intentions_due_idx ON public.intentions USING btree (next_at) WHERE (is_armed AND (next_at IS NOT NULL));
+
+CREATE INDEX intentions_expiry_idx ON public.intentions USING btree (expires_at) WHERE ((status = ANY (ARRAY['pending'::text, 'triggered'::text])) AND (expires_at IS NOT NULL));
+
+CREATE INDEX intentions_listed_idx ON public.intentions USING btree (org_id, namespace_id, priority DESC, intention_id DESC);
 
 CREATE UNIQUE INDEX jobs_begun_key ON public.jobs USING btree (org_id, kind, namespace_id, key) NULLS NOT DISTINCT WHERE ((state = ANY (ARRAY['queued'::text, 'running'::text])) AND (attempt > 0));
 
@@ -1231,6 +1300,9 @@ ALTER TABLE ONLY public.edges
 ALTER TABLE ONLY public.idempotent_answers
     ADD CONSTRAINT idempotent_answers_organization_fkey FOREIGN KEY (org_id) REFERENCES public.organizations(org_id) ON DELETE CASCADE;
 
+ALTER TABLE ONLY public.intentions
+    ADD CONSTRAINT intentions_namespace_fkey FOREIGN KEY (org_id, namespace_id) REFERENCES public.namespaces(org_id, namespace_id) ON DELETE CASCADE;
+
 ALTER TABLE ONLY public.jobs
     ADD CONSTRAINT jobs_organization_fkey FOREIGN KEY (org_id) REFERENCES public.organizations(org_id) ON DELETE CASCADE;
 
@@ -1306,6 +1378,12 @@ CREATE POLICY idempotent_answers_lookup ON public.idempotent_answers FOR SELECT 
 
 CREATE POLICY idempotent_answers_tenant ON public.idempotent_answers USING ((org_id = ( SELECT (NULLIF(current_setting('app.org_id'::text, true), ''::text))::uuid AS "nullif"))) WITH CHECK ((org_id = ( SELECT (NULLIF(current_setting('app.org_id'::text, true), ''::text))::uuid AS "nullif")));
 
+ALTER TABLE public.intentions ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY intentions_lookup ON public.intentions FOR SELECT TO memoria_lookup USING (true);
+
+CREATE POLICY intentions_tenant ON public.intentions USING ((org_id = ( SELECT (NULLIF(current_setting('app.org_id'::text, true), ''::text))::uuid AS "nullif"))) WITH CHECK ((org_id = ( SELECT (NULLIF(current_setting('app.org_id'::text, true), ''::text))::uuid AS "nullif")));
+
 ALTER TABLE public.jobs ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY jobs_lookup ON public.jobs FOR SELECT TO memoria_lookup USING (true);
@@ -1373,6 +1451,9 @@ GRANT ALL ON FUNCTION public.count_jobs_of_all() TO memoria_app;
 REVOKE ALL ON FUNCTION public.find_api_key(wanted_hash bytea) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.find_api_key(wanted_hash bytea) TO memoria_app;
 
+REVOKE ALL ON FUNCTION public.find_due_intentions(at timestamp with time zone, wanted integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.find_due_intentions(at timestamp with time zone, wanted integer) TO memoria_app;
+
 REVOKE ALL ON FUNCTION public.find_jobs_of_all(wanted_state text, wanted_id bigint, wanted integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.find_jobs_of_all(wanted_state text, wanted_id bigint, wanted integer) TO memoria_app;
 
@@ -1423,6 +1504,18 @@ GRANT SELECT ON TABLE public.embeddings TO memoria_lookup;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.idempotent_answers TO memoria_app;
 GRANT SELECT ON TABLE public.idempotent_answers TO memoria_lookup;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.intentions TO memoria_app;
+
+GRANT SELECT(org_id) ON TABLE public.intentions TO memoria_lookup;
+
+GRANT SELECT(status) ON TABLE public.intentions TO memoria_lookup;
+
+GRANT SELECT(next_at) ON TABLE public.intentions TO memoria_lookup;
+
+GRANT SELECT(expires_at) ON TABLE public.intentions TO memoria_lookup;
+
+GRANT SELECT(is_armed) ON TABLE public.intentions TO memoria_lookup;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.jobs TO memoria_app;
 GRANT SELECT ON TABLE public.jobs TO memoria_lookup;

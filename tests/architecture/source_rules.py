@@ -41,6 +41,7 @@ BEFORE_THE_TENANT = frozenset(
         "count_jobs_of_all",
         "find_outlived_recalls",
         "find_organizations_with_expired_memories",
+        "find_due_intentions",
         "migrate",
         "missing_migrations",
         "_apply",

@@ -24,6 +24,7 @@ LOOKUPS = dict.fromkeys(
         "count_jobs_of_all",
         "find_outlived_recalls",
         "find_organizations_with_expired_memories",
+        "find_due_intentions",
     ),
     "memoria_lookup",
 )
@@ -37,6 +38,8 @@ INDEXES_ACROSS_TENANTS = {
     "jobs_dead_idx",
     "recalls_outlived_idx",
     "memories_expiry_idx",
+    "intentions_due_idx",
+    "intentions_expiry_idx",
 }
 
 TENANT_TABLES = """

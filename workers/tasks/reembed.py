@@ -12,7 +12,7 @@ import asyncpg
 from memoria import staged_embeddings
 from memoria.embedding import Embedder
 from memoria.errors import InvalidInputError, UnavailableError
-from memoria.reembed import change_over, embed_dampened, embed_texts
+from memoria.reembed import change_over, embed_directions, embed_texts
 from memoria.vocabulary import JobKind
 from workers.kinds import Kind
 from workers.running import RunningJob
@@ -68,7 +68,8 @@ async def _stage_all(job: RunningJob, namespace_id: int, embedder: Embedder, don
 async def _change_over(job: RunningJob, namespace_id: int, embedder: Embedder) -> bool:
     async with job.transaction() as connection:
         queries = await staged_embeddings.list_dampened_queries(connection, job.org_id, namespace_id)
-    directions = await embed_dampened(embedder, queries)
+        triggers = await staged_embeddings.list_trigger_texts(connection, job.org_id, namespace_id)
+    directions = await embed_directions(embedder, queries, triggers.values())
     try:
         async with job.transaction() as connection:
             return await change_over(connection, job.org_id, namespace_id, embedder.name, directions)

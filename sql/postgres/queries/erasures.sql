@@ -101,6 +101,7 @@ select
      join memories m on m.org_id = :org_id and m.memory_id = r.memory_id and m.namespace_id = :namespace_id
      where r.org_id = :org_id) as refused_merges,
     (select count(*) from consolidation_runs where org_id = :org_id and namespace_id = :namespace_id) as consolidation_runs,
+    (select count(*) from intentions where org_id = :org_id and namespace_id = :namespace_id) as intentions,
     (select count(*) from jobs where org_id = :org_id and namespace_id = :namespace_id) as jobs,
     (select count(*) from idempotent_answers
      where org_id = :org_id and created_at <= :until and position(:mention::bytea in answer) > 0) as idempotent_answers;
@@ -125,6 +126,7 @@ select
     (select count(*) from summary_members where org_id = :org_id) as summary_members,
     (select count(*) from refused_merges where org_id = :org_id) as refused_merges,
     (select count(*) from consolidation_runs where org_id = :org_id) as consolidation_runs,
+    (select count(*) from intentions where org_id = :org_id) as intentions,
     (select count(*) from jobs where org_id = :org_id) as jobs,
     (select count(*) from idempotent_answers where org_id = :org_id) as idempotent_answers;
 

@@ -17,8 +17,9 @@ from namespaces
 where org_id = :org_id and namespace_id = :namespace_id;
 
 -- name: find_namespace_and_hidden
--- Read a namespace by its name, with the packed ids that recall leaves out unless asked, as list_hidden_ids does. Episodes
--- are not counted: they stand in no index, and the statistics of the others are what they were without them.
+-- Read a namespace by its name, with the packed ids that recall leaves out unless asked, as list_hidden_ids does, and
+-- whether a recall may trigger intentions in it. Episodes are not counted: they stand in no index, and the statistics of
+-- the others are what they were without them.
 select n.namespace_id, n.name, n.embedder,
     n.memory_count - (
         select count(*)
@@ -26,7 +27,12 @@ select n.namespace_id, n.name, n.embedder,
         where s.org_id = :org_id and s.namespace_id = n.namespace_id and s.detector = 'burst' and s.adopted_at is null
     ) as memory_count,
     n.term_count, n.embedding_count, n.has_dampenings,
-    hidden.ids as hidden
+    hidden.ids as hidden,
+    exists (
+        select from intentions i
+        where i.org_id = :org_id and i.namespace_id = n.namespace_id and i.is_armed
+          and (i.kind in ('Keyword', 'Semantic') or i.status = 'triggered' or i.next_at <= :now)
+    ) as may_remind
 from namespaces n
 cross join lateral (
     select string_agg(int8send(m.memory_id), ''::bytea) as ids
