@@ -93,11 +93,14 @@ class Word:
     whole: tuple[str, ...] = ()
 
 
-def words(text: str) -> list[Word]:
+def words(text: str, latin_language: str) -> list[Word]:
     """Read a text as words in order, stop words included, each by the forms that its stems have."""
-    chunks = _chunks(text)
-    language = _latin_language(chunks)
-    return [_word(chunk, language) for chunk in chunks]
+    return [_word(chunk, latin_language) for chunk in _chunks(text)]
+
+
+def latin_language(text: str) -> str:
+    """Tell the language of what is written in Latin letters, by its stop words; English where none has more."""
+    return _latin_language(_chunks(text))
 
 
 def term_hash(term: str) -> int:

@@ -7,7 +7,7 @@ without spaces (Chinese, Japanese, Thai ...) stands wherever its characters do: 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
-from memoria.lexical import Word, words
+from memoria.lexical import Word, latin_language, words
 
 
 class Spoken:
@@ -18,8 +18,9 @@ class Spoken:
             int, list[tuple[tuple[str, ...], int]]
         ] = {}  # from a place: the forms, and the place after them
         self._places: dict[str, list[int]] = {}  # of a form: where it begins
+        self._language = latin_language(text)
         place = 0
-        for word in words(text):
+        for word in words(text, self._language):
             if word.whole:
                 self._add(place, word.whole, place + len(word.parts))
             for number, forms in enumerate(word.parts):
@@ -28,7 +29,7 @@ class Spoken:
 
     def holds(self, phrase: str) -> bool:
         """Say whether the words of a phrase stand here, one after the other."""
-        sought = read_phrase(phrase)
+        sought = read_phrase(phrase, self._language)
         places = self._beginnings(sought[0]) if sought else set()
         for word in sought:
             places = {end for place in places for end in self._ends(place, word)}
@@ -57,6 +58,9 @@ class Spoken:
 
 
 @lru_cache(maxsize=16_384)
-def read_phrase(phrase: str) -> tuple[Word, ...]:
-    """Read the words of a phrase; there are none in mere punctuation."""
-    return tuple(words(phrase))
+def read_phrase(phrase: str, language: str = "english") -> tuple[Word, ...]:
+    """Read the words of a phrase by the stems of a language: a few words do not tell their own.
+
+    There are none in mere punctuation.
+    """
+    return tuple(words(phrase, language))

@@ -80,7 +80,11 @@ def check_every(at: datetime, every: str, time_zone: str) -> str:
         _check_period(_parse_period(text))
     else:
         _check_rule(text)
-    if occurrence_from(at, text, time_zone, at) is None:
+    try:
+        first = occurrence_from(at, text, time_zone, at)
+    except ValueError as error:
+        raise _wrong("names a day that no calendar has") from error
+    if first is None:
         raise _wrong("never comes")
     return text
 
