@@ -10,8 +10,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from functools import cache
-from zoneinfo import ZoneInfo, available_timezones
+from zoneinfo import ZoneInfo
 
 from dateutil.relativedelta import relativedelta
 from dateutil.rrule import rrule, rrulestr
@@ -57,18 +56,6 @@ class _Period:
 
     calendar: relativedelta
     clock: timedelta
-
-
-def check_time_zone(name: str, field: str = "trigger.time_zone") -> str:
-    """Return the name of a time zone. Raises InvalidInputError for one that nobody knows."""
-    if name not in _time_zones():
-        raise InvalidInputError(f"`{field}` must be an IANA time zone such as Europe/Berlin, or UTC.", field=field)
-    return name
-
-
-@cache
-def _time_zones() -> frozenset[str]:
-    return frozenset(available_timezones())
 
 
 def check_every(at: datetime, every: str, time_zone: str) -> str:

@@ -8,8 +8,8 @@ from typing import Any
 from memoria.errors import InvalidInputError
 from memoria.intention_records import EventTrigger, KeywordTrigger, SemanticTrigger, TimeTrigger, Trigger
 from memoria.phrases import Spoken, read_phrase
-from memoria.recurrence import check_every, check_time_zone, occurrence_from
-from memoria.validation import check_text, check_time
+from memoria.recurrence import check_every, occurrence_from
+from memoria.validation import check_text, check_time, check_time_zone
 from memoria.vocabulary import (
     MAX_EVENT_CHARACTERS,
     MAX_KEYWORD_CHARACTERS,
@@ -63,7 +63,7 @@ def _check_times(trigger: TimeTrigger, now: datetime) -> TimeTrigger:
             field="trigger.at",
         )
     at = at.replace(microsecond=0)
-    zone = check_time_zone(trigger.time_zone)
+    zone = check_time_zone(trigger.time_zone, "trigger.time_zone")
     every = (
         None
         if trigger.every is None

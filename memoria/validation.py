@@ -322,10 +322,10 @@ def _check_bounds(value: float | None, field: str, least: float, most: float) ->
         raise InvalidInputError(f"`{field}` must be between {least:g} and {most:,}.", field=field, limit=most)
 
 
-def check_time_zone(name: str) -> str:
+def check_time_zone(name: str, field: str = "time_zone") -> str:
     """Return the name of a time zone. Raises InvalidInputError for one that does not exist."""
     try:
         ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError) as error:
-        raise InvalidInputError("`time_zone` must be an IANA name such as Europe/Berlin.", field="time_zone") from error
+        raise InvalidInputError(f"`{field}` must be an IANA name such as Europe/Berlin.", field=field) from error
     return name

@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from memoria.identifiers import format_id
+from memoria.identifiers import IdKind, format_id
+from memoria.intention_records import Intention, KeywordTrigger, SemanticTrigger, TimeTrigger, Trigger
 from memoria.records import Context, Encoded, EncodeFailure, Hit, Memory, MemoryPage, NamespaceStats, Recall
 from memoria.vocabulary import Intervention, MemoryState
 from server.wire.rendering import render_recall_id
@@ -84,6 +85,37 @@ def render_recall(recall: Recall) -> Json:
     }
 
 
+def render_intention(intention: Intention) -> Json:
+    """Render one intention."""
+    moments = {
+        name: moment and _time(moment)
+        for name in ("next_at", "triggered_at", "expires_at")
+        for moment in (getattr(intention, name),)
+    }
+    rendered = {
+        "id": format_id(intention.id, IdKind.INTENTION),
+        "content": intention.content,
+        "status": intention.status.value,
+        "priority": intention.priority,
+        "namespace": intention.namespace,
+        "trigger": {"type": intention.trigger.type.lower(), **_render_trigger(intention.trigger)},
+        **moments,
+    }
+    return {name: value for name, value in rendered.items() if value is not None}
+
+
+def _render_trigger(trigger: Trigger) -> Json:
+    if isinstance(trigger, KeywordTrigger):
+        phrases = {"any": list(trigger.any), "all": list(trigger.all)}
+        return {name: given for name, given in phrases.items() if given}
+    if isinstance(trigger, TimeTrigger):
+        recurrence = {} if trigger.every is None else {"every": trigger.every, "time_zone": trigger.time_zone}
+        return {"at": _time(trigger.at)} | recurrence
+    if isinstance(trigger, SemanticTrigger):
+        return {"text": trigger.text, "threshold": trigger.threshold}
+    return {"name": trigger.name}
+
+
 def _remarks(recall: Recall) -> Json:
     """Say what a recall noticed, where it noticed anything."""
     remarks: Json = {} if recall.intervention is Intervention.NONE else {"intervention": recall.intervention.value}
@@ -91,6 +123,8 @@ def _remarks(recall: Recall) -> Json:
         asked = recall.time_range
         bounds = {"start": asked.start and _time(asked.start), "end": asked.end and _time(asked.end)}
         remarks["time_range"] = {name: value for name, value in bounds.items() if value} | {"phrase": asked.phrase}
+    if recall.intentions:
+        remarks["intentions"] = [render_intention(intention) for intention in recall.intentions]
     return remarks | ({"requery": True} if recall.requery else {})
 
 

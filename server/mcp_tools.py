@@ -11,6 +11,7 @@ from memoria.errors import InvalidInputError
 from server.tools.bulk import BULK_TOOLS
 from server.tools.calls import ToolDefinition
 from server.tools.consolidation import CONSOLIDATION_TOOLS
+from server.tools.intentions import INTENTION_TOOLS
 from server.tools.introspection import INTROSPECTION_TOOLS
 from server.tools.learning import FEEDBACK_TOOLS, LINK_TOOLS
 from server.tools.memories import MEMORY_TOOLS
@@ -22,6 +23,7 @@ TOOLS: dict[str, ToolDefinition] = {
     for definition in (
         *MEMORY_TOOLS,
         *FEEDBACK_TOOLS,
+        *INTENTION_TOOLS,
         *BULK_TOOLS,
         *LINK_TOOLS,
         *CONSOLIDATION_TOOLS,

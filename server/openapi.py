@@ -51,7 +51,7 @@ def describe_api(operations: Sequence[Operation], public_url: str) -> Json:
         },
         "servers": [{"url": public_url}],
         "security": [{"key": []}],
-        "tags": [{"name": "memories"}, {"name": "introspection"}],
+        "tags": [{"name": "memories"}, {"name": "intentions"}, {"name": "introspection"}],
         "paths": {**paths, **_public_paths()},
         "components": {
             "securitySchemes": {"key": {"type": "http", "scheme": "bearer", "bearerFormat": "mem_dev_…"}},
@@ -66,7 +66,7 @@ def _operation(operation: Operation) -> Json:
         "operationId": operation.name,
         "summary": operation.summary,
         "description": (operation.handler.__doc__ or operation.summary).strip(),
-        "tags": ["memories" if "memories" in operation.path or "edges" in operation.path else "introspection"],
+        "tags": [_tag(operation)],
         "parameters": _parameters(operation),
         "responses": {
             **{str(status): _success(operation, status) for status in sorted(operation.answers)},
@@ -80,6 +80,12 @@ def _operation(operation: Operation) -> Json:
     return described
 
 
+def _tag(operation: Operation) -> str:
+    if "intentions" in operation.path:
+        return "intentions"
+    return "memories" if "memories" in operation.path or "edges" in operation.path else "introspection"
+
+
 def _failures(operation: Operation) -> list[int]:
     statuses = {401, 403, 422, 429, 500, 503}
     if operation.body is not None:
@@ -88,7 +94,7 @@ def _failures(operation: Operation) -> list[int]:
         statuses |= {400, 409}
     if operation.has_id or operation.name in NAMES_IDS:
         statuses |= {404}
-    if operation.writes or operation.conditional:
+    if operation.writes or operation.conditional or operation.method == "PATCH":
         statuses |= {409}
     return sorted(statuses)
 

@@ -1,10 +1,11 @@
 """List every operation of the REST surface: the whole table on one screen."""
 
 from memoria.identifiers import IdKind
-from server.api import batch, consolidation, introspection, jobs, learning, memories, retention, transfer
+from server.api import batch, consolidation, intentions, introspection, jobs, learning, memories, retention, transfer
 from server.operations import Operation
 from server.wire import consolidation as sleep
 from server.wire import filters, requests, transfer_lines
+from server.wire import intentions as plans
 from server.wire import jobs as work
 from server.wire import learning as lessons
 from server.wire import responses as out
@@ -14,6 +15,8 @@ from server.wire import transfer as moved
 MEMORIES = "/v1/memories"
 MEMORY = "/v1/memories/{id}"
 EDGES = "/v1/edges"
+INTENTIONS = "/v1/intentions"
+INTENTION = "/v1/intentions/{id}"
 POLICY = "/v1/namespaces/{name}/policy"
 
 # fmt: off
@@ -66,6 +69,20 @@ OPERATIONS: tuple[Operation, ...] = (
               {201: lessons.EdgeOut, 200: lessons.EdgeOut}, lessons.EdgeBody, writes=True),
     Operation("DELETE", EDGES, learning.unlink_memories, "Part two memories",
               {200: out.DeletedOut}, query=lessons.EdgeQuery),
+    Operation("POST", INTENTIONS, intentions.create_intention, "Store an intention",
+              {201: plans.IntentionOut}, plans.IntentionBody, writes=True),
+    Operation("GET", INTENTIONS, intentions.list_intentions, "List intentions",
+              {200: plans.IntentionPageOut}, query=plans.IntentionsQuery),
+    Operation("POST", f"{INTENTIONS}/check", intentions.check_intentions, "Check intentions",
+              {200: plans.TriggeredOut}, plans.CheckBody, writes=True),
+    Operation("GET", INTENTION, intentions.get_intention, "Read an intention",
+              {200: plans.IntentionOut}, id_kind=IdKind.INTENTION),
+    Operation("PATCH", INTENTION, intentions.update_intention, "Change an intention",
+              {200: plans.IntentionOut}, plans.IntentionPatchBody, id_kind=IdKind.INTENTION),
+    Operation("DELETE", INTENTION, intentions.delete_intention, "Delete an intention",
+              {200: out.DeletedOut}, id_kind=IdKind.INTENTION),
+    Operation("POST", f"{INTENTION}/complete", intentions.complete_intention, "Complete an intention",
+              {200: plans.IntentionOut}, id_kind=IdKind.INTENTION, writes=True),
     Operation("POST", "/v1/chunks", batch.chunk_text, "Cut a text",
               {200: out.ChunksOut}, requests.ChunkBody),
     Operation("GET", "/v1/namespaces", introspection.list_namespaces, "List namespaces",

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from memoria.errors import InvalidInputError
-from memoria.recurrence import check_every, check_time_zone, occurrence_from
+from memoria.recurrence import check_every, occurrence_from
 
 BERLIN = "Europe/Berlin"
 TICK = timedelta(microseconds=1)
@@ -95,11 +95,13 @@ def test_what_is_far_from_the_beginning_is_found_at_once() -> None:
 @pytest.mark.parametrize(
     "every",
     [
-        "", "P", "PT", "P1", "1D", "P-1D", "P0D", "PT59S", "P101Y", "P1.5D", "P99999D", "PT9999999999S", "P1D;", "tomorrow",
+        "", "P", "PT", "P1", "1D", "P-1D", "P0D", "PT59S", "P101Y", "P1.5D", "P99999D", "PT9999999999S", "P1D;",
+        "tomorrow",
         "FREQ=HOURLY", "FREQ=SECONDLY", "FREQ=DAILY;BYHOUR=9", "INTERVAL=2", "FREQ=DAILY;FREQ=WEEKLY", "FREQ=DAILY;",
         "FREQ=DAILY;INTERVAL=0", "FREQ=DAILY;INTERVAL=7;BYDAY=MO", "FREQ=DAILY;COUNT=0", "FREQ=WEEKLY;BYDAY=2MO",
         "FREQ=DAILY;UNTIL=20261231", "FREQ=DAILY;UNTIL=20269931T000000Z", "FREQ=DAILY;UNTIL=20200101T000000Z",
-        "FREQ=MONTHLY;BYDAY=9MO", "FREQ=MONTHLY;BYSETPOS=2", "FREQ=MONTHLY;BYDAY=2MO;BYSETPOS=1", "FREQ=YEARLY;BYMONTH=13",
+        "FREQ=MONTHLY;BYDAY=9MO", "FREQ=MONTHLY;BYSETPOS=2", "FREQ=MONTHLY;BYDAY=2MO;BYSETPOS=1",
+        "FREQ=YEARLY;BYMONTH=13",
         "FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=30", "FREQ=YEARLY;BYMONTHDAY=32", "FREQ=DAILY\nEXRULE:FREQ=DAILY",
         "FREQ=WEEKLY;BYDAY=" + ",".join(["MO"] * 200),
     ],
@@ -108,15 +110,3 @@ def test_what_says_no_recurrence_is_refused(every: str) -> None:
     with pytest.raises(InvalidInputError) as refused:
         check_every(at("2026-05-01T09:00:00Z"), every, "UTC")
     assert refused.value.details["field"] == "trigger.every"
-
-
-@pytest.mark.parametrize(
-    "name", ["", "Berlin", "europe/berlin", "../etc/passwd", "Europe", "+02:00", "\x00", "x" * 9999]
-)
-def test_a_time_zone_that_nobody_knows_is_refused(name: str) -> None:
-    with pytest.raises(InvalidInputError):
-        check_time_zone(name)
-
-
-def test_a_time_zone_is_an_iana_name() -> None:
-    assert check_time_zone("America/New_York") == "America/New_York"

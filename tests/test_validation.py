@@ -15,6 +15,7 @@ from memoria.validation import (
     check_include,
     check_metadata,
     check_query,
+    check_time_zone,
     hash_content,
     hash_duplicate,
     normalize_text,
@@ -236,3 +237,15 @@ def test_include_names_hidden_kinds_only() -> None:
     with pytest.raises(InvalidInputError) as caught:
         check_include(["superseded"])
     assert caught.value.details["field"] == "include"
+
+
+@pytest.mark.parametrize(
+    "name", ["", "Berlin", "europe/berlin", "../etc/passwd", "Europe", "+02:00", "\x00", "x" * 9999]
+)
+def test_a_time_zone_that_nobody_knows_is_refused(name: str) -> None:
+    with pytest.raises(InvalidInputError):
+        check_time_zone(name)
+
+
+def test_a_time_zone_is_an_iana_name() -> None:
+    assert check_time_zone("America/New_York") == "America/New_York"

@@ -91,11 +91,13 @@ def _parse_pairs(value: object) -> object:
     return pairs
 
 
-def _parse_several(value: object) -> object:
+def parse_several(value: object) -> object:
+    """Read one value as a list of one."""
     return value if isinstance(value, list) else [value]
 
 
-def _one_of(*names: str) -> tuple[BeforeValidator, WithJsonSchema]:
+def one_of(*names: str) -> tuple[BeforeValidator, WithJsonSchema]:
+    """Describe and read one of several names, in any spelling of case."""
     by_spelling = {name.lower(): name for name in names}
 
     def parse(value: object) -> str:
@@ -107,7 +109,8 @@ def _one_of(*names: str) -> tuple[BeforeValidator, WithJsonSchema]:
     return BeforeValidator(parse), WithJsonSchema({"type": "string", "enum": list(names)})
 
 
-def _several(schema: Mapping[str, Any]) -> WithJsonSchema:
+def several(schema: Mapping[str, Any]) -> WithJsonSchema:
+    """Describe one value, or a list of such values."""
     return WithJsonSchema({"anyOf": [schema, {"type": "array", "items": schema}]})
 
 
@@ -122,7 +125,7 @@ def enum_of(kind: type[StrEnum]) -> Callable[[object], StrEnum]:
 
 
 def _enum(kind: type[StrEnum], *names: str) -> Callable[[object], StrEnum]:
-    parse = _one_of(*names)[0].func
+    parse = one_of(*names)[0].func
 
     def parse_member(value: object) -> StrEnum:
         if isinstance(value, kind):
@@ -177,12 +180,12 @@ Pairs = Annotated[
     ),
 ]
 JsonDocument = Annotated[dict[str, Any], AfterValidator(check_json)]
-NewType = Annotated[str, *_one_of(*TYPE_NAMES, *FIRST_TIER_TYPES)]
-ClientSource = Annotated[str, *_one_of(*CLIENT_SOURCES)]
-ClientEdge = Annotated[str, *_one_of(*CLIENT_EDGE_NAMES)]
-HiddenState = Annotated[str, *_one_of(*HIDDEN_STATES)]
-SearchSort = Annotated[str, *_one_of("relevance", "recent", "salience")]
-ContextFormat = Annotated[str, *_one_of("markdown", "xml")]
+NewType = Annotated[str, *one_of(*TYPE_NAMES, *FIRST_TIER_TYPES)]
+ClientSource = Annotated[str, *one_of(*CLIENT_SOURCES)]
+ClientEdge = Annotated[str, *one_of(*CLIENT_EDGE_NAMES)]
+HiddenState = Annotated[str, *one_of(*HIDDEN_STATES)]
+SearchSort = Annotated[str, *one_of("relevance", "recent", "salience")]
+ContextFormat = Annotated[str, *one_of("markdown", "xml")]
 AnySource = Annotated[
     Source,
     BeforeValidator(_enum(Source, *SOURCE_NAMES)),
@@ -190,23 +193,23 @@ AnySource = Annotated[
 ]
 Types = Annotated[
     list[Annotated[MemoryType, BeforeValidator(_enum(MemoryType, *TYPE_NAMES))]],
-    BeforeValidator(_parse_several),
-    _several({"type": "string", "enum": list(TYPE_NAMES)}),
+    BeforeValidator(parse_several),
+    several({"type": "string", "enum": list(TYPE_NAMES)}),
 ]
 Tiers = Annotated[
     list[Annotated[Tier, BeforeValidator(_enum(Tier, *TIER_NAMES))]],
-    BeforeValidator(_parse_several),
-    _several({"type": "string", "enum": list(TIER_NAMES)}),
+    BeforeValidator(parse_several),
+    several({"type": "string", "enum": list(TIER_NAMES)}),
 ]
 States = Annotated[
     list[Annotated[MemoryState, BeforeValidator(_enum(MemoryState, *STATE_NAMES))]],
-    BeforeValidator(_parse_several),
-    _several({"type": "string", "enum": list(STATE_NAMES)}),
+    BeforeValidator(parse_several),
+    several({"type": "string", "enum": list(STATE_NAMES)}),
 ]
 JobStates = Annotated[
     list[Annotated[JobState, BeforeValidator(_enum(JobState, *map(pascal, JobState)))]],
-    BeforeValidator(_parse_several),
-    _several({"type": "string", "enum": [pascal(state) for state in JobState]}),
+    BeforeValidator(parse_several),
+    several({"type": "string", "enum": [pascal(state) for state in JobState]}),
 ]
 
 

@@ -23,7 +23,7 @@ from server.wire.fields import (
 )
 
 # How a query string's texts are read: which parameters may be repeated, and which are numbers.
-LIST_PARAMETERS = frozenset({"type", "tier", "state", "tags_any", "tags_all", "tags_none", "include"})
+LIST_PARAMETERS = frozenset({"type", "tier", "state", "status", "tags_any", "tags_all", "tags_none", "include"})
 NUMBER_PARAMETERS = frozenset({"limit", "salience_min", "salience_max"})
 
 

@@ -21,6 +21,7 @@ from memoria.records import (
     TimeRange,
 )
 from server.wire.fields import pascal
+from server.wire.intentions import render_intention
 from server.wire.responses import (
     BatchErrorOut,
     ChunkOut,
@@ -142,6 +143,7 @@ def render_recall(recall: Recall, took_ms: float) -> RecallOut:
         tokens_used=recall.tokens_used,
         took_ms=round(took_ms, 2),
         candidates=[render_hit(hit) for hit in recall.candidates],
+        intentions=[render_intention(intention) for intention in recall.intentions],
     )
 
 

@@ -8,6 +8,7 @@ from pydantic import BaseModel, Field, WithJsonSchema
 
 from memoria.vocabulary import Confidence, ContextMode, Intervention
 from server.wire.fields import pascal
+from server.wire.intentions import IntentionOut
 
 
 def names(kind: type[StrEnum]) -> WithJsonSchema:
@@ -115,6 +116,7 @@ class RecallOut(BaseModel):
     tokens_used: int
     took_ms: float
     candidates: list[HitOut]
+    intentions: Annotated[list[IntentionOut], Field(description="Those that the query or the time triggers.")]
 
 
 class RecallBatchOut(BaseModel):

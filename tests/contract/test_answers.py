@@ -53,6 +53,8 @@ CHANGING = {
     "score": "<score>",
     "activation": "<activation>",
     "run_at": "<time>",
+    "triggered_at": "<time>",
+    "completed_at": "<time>",
     "request_id": "<request id>",
 }
 
@@ -169,6 +171,35 @@ async def test_answers_about_transfer_keep_their_fields(alice: Person) -> None:
     headers = {"content-type": "application/x-ndjson"}
     imported = await alice.client.post("/v1/import", content=broken, headers=headers)
     assert_golden("import", imported.json())
+
+
+async def test_answers_about_intentions_keep_their_fields(alice: Person) -> None:
+    client = alice.client
+    triggers = {
+        "keyword": {"type": "keyword", "any": ["release"], "all": ["shop"]},
+        "time": {"type": "TIME", "at": "2020-03-01T09:00:00+01:00", "every": "P1D", "time_zone": "Europe/Berlin"},
+        "semantic": {"type": "Semantic", "text": "the shop closes for good"},
+        "event": {"type": "Event", "name": "deploy.finished"},
+    }
+    made = {}
+    for name, trigger in triggers.items():
+        body = {"content": f"By {name}", "trigger": trigger, "namespace": "golden", "priority": 0.7}
+        answer = await client.post("/v1/intentions", json=body)
+        assert answer.status_code == 201
+        made[name] = answer.json()
+    made["time"]["next_at"] = made["time"]["next_at"] and "<time>"
+    assert_golden("intentions_made", made)
+    asked = {"text": "The release of the shop", "event": "deploy.finished", "namespace": "golden"}
+    assert_golden("intentions_triggered", (await client.post("/v1/intentions/check", json=asked)).json())
+    path = f"/v1/intentions/{made['keyword']['id']}"
+    assert_golden("intention_completed", (await client.post(f"{path}/complete")).json())
+    assert_golden("intention_rearmed", (await client.patch(path, json={"status": "pending", "priority": 1})).json())
+    query = {"query": "release of the shop", "namespace": "golden", "learn": False}
+    assert_golden("recall_with_intentions", (await client.post("/v1/memories/recall", json=query)).json())
+    params = {"namespace": "golden", "status": ["pending", "Triggered"], "limit": "1"}
+    page = (await client.get("/v1/intentions", params=params)).json()
+    assert_golden("intentions", page | {"next_cursor": page["next_cursor"] and "<cursor>"})
+    assert (await client.delete(path)).json() == {"deleted": True}
 
 
 async def test_answers_about_retention_keep_their_fields(alice: Person) -> None:

@@ -54,6 +54,19 @@ ATTEMPTS: dict[str, Attempt] = {
     "read_provenance": NAMED,
     "unconsolidate_memory": NAMED,
     "consolidate_namespace": Attempt(lambda _, namespace: {"namespace": namespace, "wait": True}),
+    "create_intention": Attempt(
+        lambda _, namespace: {
+            "content": "planted",
+            "trigger": {"type": "Semantic", "text": SECRET},
+            "namespace": namespace,
+        }
+    ),
+    "list_intentions": Attempt(params=lambda namespace: {"namespace": namespace}),
+    "check_intentions": Attempt(lambda _, namespace: {"text": SECRET, "event": "heron", "namespace": namespace}),
+    "get_intention": NAMED,
+    "update_intention": Attempt(lambda *_: {"status": "Cancelled"}),
+    "delete_intention": NAMED,
+    "complete_intention": NAMED,
     "chunk_text": Attempt(lambda *_: {"content": "anything"}),
     "list_namespaces": NAMED,
     "read_policy": NAMED,
@@ -138,6 +151,26 @@ async def test_anothers_id_answers_as_an_id_that_nobody_has(alice: Person, charl
     assert theirs.status_code == nobodys.status_code == 404
     assert theirs.json()["message"] == nobodys.json()["message"]
     assert theirs.json()["code"] == nobodys.json()["code"]
+
+
+@pytest.mark.parametrize("namespace", ["shared-name", None])
+async def test_anothers_intention_is_neither_seen_nor_triggered_nor_changed(
+    alice: Person, charlie: Person, namespace: str | None
+) -> None:
+    theirs = namespace or alice.namespace
+    wanted = {"content": SECRET, "trigger": {"type": "Keyword", "any": ["heron"]}, "namespace": theirs}
+    made = (await alice.client.post("/v1/intentions", json=wanted)).json()
+    await alice.client.post("/v1/intentions", json=wanted | {"trigger": {"type": "Event", "name": "heron"}})
+    await charlie.client.post("/v1/memories", json={"content": "mine", "namespace": "shared-name"})
+    operations = [operation for operation in OPERATIONS if operation.path.startswith("/v1/intentions")]
+    assert len(operations) == 7
+    for operation in operations:
+        answer = await attempt(charlie, operation.name, made["id"], theirs)
+        assert answer.status_code == 404 or not operation.has_id
+        assert "alice" not in answer.text.replace(SECRET, "") or answer.status_code == 403
+    asked = {"query": "the heron", "namespace": "shared-name"}
+    assert (await charlie.client.post("/v1/memories/recall", json=asked)).json()["intentions"] == []
+    assert (await alice.client.get(f"/v1/intentions/{made['id']}")).json() == made
 
 
 async def test_an_idempotency_key_of_another_organization_is_not_replayed(alice: Person, charlie: Person) -> None:

@@ -12,8 +12,10 @@ from memoria import jobs
 from memoria.embedding import Embedder, FakeEmbedder
 from memoria.engine import Engine
 from memoria.errors import UnavailableError
+from memoria.intention_records import SemanticTrigger
 from memoria.records import MemoryPatch, NewMemory, RecallRequest, SearchRequest
 from memoria.vocabulary import JobKind, JobState
+from tests.reminding import check, intend, patch
 from tests.tenants import Tenant
 from tests.workers.job_rig import FAST, enqueue, read
 from workers.runner import Outcome, Runner
@@ -252,3 +254,31 @@ async def test_vectors_of_a_third_embedder_are_refused(tenant: Tenant) -> None:
     both = Engine(tenant.database, OtherEmbedder(), tenant.clock, previous=OtherEmbedder("third-384"))
     with pytest.raises(UnavailableError):
         await both.recall(tenant.principal, RecallRequest("deploy"))
+
+
+async def test_triggers_by_meaning_are_compared_by_the_new_vectors(tenant: Tenant) -> None:
+    meaning = SemanticTrigger("the release of the shop")
+    first, second = await intend(tenant, trigger=meaning), await intend(tenant, "Tell Tom", meaning)
+    other = OtherEmbedder()
+
+    async def change_one(calls: int) -> None:
+        if calls == 1:
+            await patch(tenant, second, trigger=SemanticTrigger("the end of the winter sale"))
+
+    other.meanwhile = change_one
+    job_id = await ask(tenant, other.name)
+    assert await runner_with(tenant, other).run_one() is Outcome.SUCCEEDED
+    assert (await read(tenant, job_id)).state is JobState.SUCCEEDED
+    later = run_by(tenant, other)
+    assert await check(later, "the end of the winter sale") == ["Tell Tom"]
+    assert [told.id for told in (await later.recall("the release of the shop")).intentions] == [first.id]
+
+
+async def test_intentions_are_kept_with_the_embedder_of_before_until_the_change(tenant: Tenant) -> None:
+    await tenant.encode("The shop opens at nine")
+    both = replace(tenant, engine=Engine(tenant.database, OtherEmbedder(), tenant.clock, previous=FakeEmbedder()))
+    made = await intend(both, trigger=SemanticTrigger("the release of the shop"))
+    await patch(both, made, trigger=SemanticTrigger("the end of the winter sale"))
+    assert await check(both, "the end of the winter sale") == ["Tell Nadia"]
+    await patch(both, made, status="Pending")
+    assert len((await both.recall("the end of the winter sale")).intentions) == 1

@@ -8,9 +8,11 @@ from mcp_types import Tool
 
 from server.mcp_server import INSTRUCTIONS
 from server.mcp_tools import TOOLS, listed_tools
+from server.tools.intentions import CompleteArguments
 from server.tools.memories import ListArguments
 from server.wire.consolidation import ConsolidateBody
 from server.wire.filters import FiltersBody, NamespaceQuery
+from server.wire.intentions import CheckBody, IntentionBody
 from server.wire.learning import EdgeBody, FeedbackBody
 from server.wire.requests import ContextBody, DeleteByContextBody, EncodeBody, LooseBatchBody, PatchBody, RecallBody
 from server.wire.retention import PruneBody
@@ -27,6 +29,9 @@ MODELS = {
     "forget_memory": {"id"},
     "list_memories": set(ListArguments.model_fields),
     "feedback": {"id", *FeedbackBody.model_fields},
+    "create_intention": set(IntentionBody.model_fields),
+    "check_intentions": set(CheckBody.model_fields),
+    "complete_intention": set(CompleteArguments.model_fields),
     "link_memories": set(EdgeBody.model_fields),
     "batch_encode": set(LooseBatchBody.model_fields),
     "delete_by_context": set(DeleteByContextBody.model_fields),
@@ -90,7 +95,7 @@ def test_the_order_of_the_list_is_fixed() -> None:
         "list_memories",
         "feedback",
     ]
-    assert [tool.name for tool in listed_tools("admin,memory")] == list(TOOLS)
+    assert [tool.name for tool in listed_tools("admin,intentions,memory")] == list(TOOLS)
 
 
 def test_the_instructions_are_under_100_words() -> None:

@@ -197,6 +197,9 @@ WRITES: dict[str, dict[str, Any]] = {
     "batch_encode": {"memories": [{"content": "x"}]},
     "delete_by_context": {"key": "user_id", "value": "john-123"},
     "feedback": {"id": NOWHERE, "useful": True},
+    "create_intention": {"content": "x", "trigger": {"type": "event", "name": "x"}},
+    "check_intentions": {"text": "Fridays"},
+    "complete_intention": {"id": NOWHERE},
     "link_memories": {"source_id": NOWHERE, "target_id": NOWHERE[:-1] + "1", "type": "causal"},
 }
 # How somebody of another organization would try each tool on what is not theirs.
