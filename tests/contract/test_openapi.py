@@ -63,6 +63,14 @@ class Target:
         ids: list[str] = answer.json()["ids"]
         return ids
 
+    def intend(self, count: int) -> list[str]:
+        """Store intentions, and name their ids."""
+        body = {"content": "x", "trigger": {"type": "Event", "name": "x"}, "namespace": "notes"}
+        return [
+            httpx.post(f"{self.url}/v1/intentions", json=body, headers=self.person.headers).json()["id"]
+            for _ in range(count)
+        ]
+
 
 @pytest.fixture(scope="session")
 def target(postgres_url: str, redis_url: str) -> Iterator[Target]:
@@ -72,8 +80,9 @@ def target(postgres_url: str, redis_url: str) -> Iterator[Target]:
 
 
 def explore(target: Target, method: str, path: str, mode: schemathesis.GenerationMode, cases: int) -> None:
-    """Send generated requests, half of them about a memory that is there, and check every answer."""
-    operation, memory_ids = SCHEMA[path][method.upper()], target.store(5)
+    """Send generated requests, half of them about a memory (or intention) that is there, and check every answer."""
+    operation = SCHEMA[path][method.upper()]
+    memory_ids = target.intend(5) if "/intentions/" in path else target.store(5)
 
     @settings(
         max_examples=cases,
