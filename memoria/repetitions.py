@@ -19,7 +19,6 @@ from memoria.consolidation_records import Provenance
 from memoria.consolidation_run import ConsolidationRun
 from memoria.contradiction import values_agree
 from memoria.database import Connection
-from memoria.embeddings import MULTIPLIED_ROWS_A_VECTOR
 from memoria.merging import Cluster, draft_extension, draft_summary, store_extension, store_summary
 from memoria.records import Memory
 from memoria.succession import Denials, find_denials, mark_denied
@@ -41,7 +40,7 @@ Floats = npt.NDArray[np.float64]
 Near = Mapping[int, Sequence[tuple[int, float]]]
 
 EXACT_BLOCK = 512  # memories of a small namespace compared at once, by one multiplication
-GRAPH_BLOCK = EXACT_SCAN_ROWS // MULTIPLIED_ROWS_A_VECTOR  # of a large one: by searches of the graph, tens of ms
+GRAPH_BLOCK = 40  # of a large one: by searches of the graph, about a tenth of a second
 UNMERGEABLE = (MemoryType.CODE, MemoryType.PROSPECTIVE)
 
 

@@ -59,6 +59,7 @@ def main() -> None:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("--sizes", default="1000,10000,100000", help="memories in a namespace, with commas")
     parser.add_argument("--recalls", type=int, default=200, help="recalls timed on the idle machine")
+    parser.add_argument("--once", action="store_true", help="leave out the repetition that changes nothing")
     options = parser.parse_args()
     sizes = [int(size) for size in options.sizes.split(",")]
     with tempfile.TemporaryDirectory(prefix="memoria-scale-") as temporary:
@@ -66,10 +67,10 @@ def main() -> None:
         folder.chmod(0o711)  # the servers run as another user when this one is root
         with EmbeddedServers(folder) as servers:
             os.environ["MEMORIA_EMBEDDER"] = "fake"  # of the server and the worker
-            asyncio.run(run(servers, folder, sizes, options.recalls))
+            asyncio.run(run(servers, folder, sizes, options.recalls, repeat=not options.once))
 
 
-async def run(servers: EmbeddedServers, folder: Path, sizes: Sequence[int], recalls: int) -> None:
+async def run(servers: EmbeddedServers, folder: Path, sizes: Sequence[int], recalls: int, *, repeat: bool) -> None:
     """Measure every size and print the table."""
     print(f"machine: {timing.describe_machine()}; reference loop {timing.reference_seconds():.2f} s")
     await _migrate(servers.database_url)
@@ -81,7 +82,7 @@ async def run(servers: EmbeddedServers, folder: Path, sizes: Sequence[int], reca
         for size in sizes:
             filled = await _fill(servers.database_url, corpus, size)
             async with running_worker(servers.database_url, folder) as worker_id:
-                outcomes.append(await measure(client, filled, corpus, worker_id, recalls))
+                outcomes.append(await measure(client, filled, corpus, worker_id, recalls=recalls, repeat=repeat))
             print(describe(outcomes[-1]), file=sys.stderr, flush=True)
     print_table(outcomes)
     print(f"machine at the end: {timing.describe_machine()}; reference loop {timing.reference_seconds():.2f} s")
@@ -123,7 +124,9 @@ async def running_worker(database_url: str, home: Path) -> AsyncIterator[int]:
         await process.wait()
 
 
-async def measure(client: httpx.AsyncClient, filled: Filled, corpus: Corpus, worker_id: int, recalls: int) -> Outcome:
+async def measure(
+    client: httpx.AsyncClient, filled: Filled, corpus: Corpus, worker_id: int, *, recalls: int, repeat: bool
+) -> Outcome:
     """Time recalls, consolidate while timing recalls, and consolidate again."""
     headers = {"authorization": f"Bearer {filled.key}"}
     questions = corpus.questions(recalls + 20, filled.size, seed=filled.size)
@@ -136,7 +139,7 @@ async def measure(client: httpx.AsyncClient, filled: Filled, corpus: Corpus, wor
         await asyncio.sleep(RECALL_PAUSE_SECONDS)
     during: list[float] = []
     counts, seconds = await _consolidate(client, headers, during, asked)
-    again, again_seconds = await _consolidate(client, headers, [], asked)
+    again, again_seconds = (await _consolidate(client, headers, [], asked)) if repeat else ({}, math.nan)
     return Outcome(
         filled.size,
         counts,
@@ -178,7 +181,8 @@ async def _consolidate(
 def describe(outcome: Outcome) -> str:
     """Say in one line what a size did."""
     again = {name: count for name, count in outcome.again.items() if count and name != "considered"}
-    return f"{outcome.size:,}: {outcome.counts}; the second time {again or 'nothing'}"
+    repeated = "" if not outcome.again else f"; the second time {again or 'nothing'}"
+    return f"{outcome.size:,}: {outcome.counts}{repeated}"
 
 
 def print_table(outcomes: Sequence[Outcome]) -> None:
