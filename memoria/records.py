@@ -13,6 +13,7 @@ from memoria.vocabulary import (
     Confidence,
     ContextMode,
     EdgeType,
+    Granularity,
     Intent,
     Intervention,
     MemoryState,
@@ -209,11 +210,12 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class TimeRange:
-    """Be a half-open range of time, in UTC; None is open. `phrase` are the words that name it."""
+    """Be a half-open range of time, in UTC; None is open. `phrase` are the words that name it, in small letters."""
 
     start: datetime | None
     end: datetime | None
     phrase: str
+    granularity: Granularity
 
 
 @dataclass(frozen=True, slots=True)
