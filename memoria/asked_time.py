@@ -29,8 +29,8 @@ from memoria.vocabulary import (
 # What asks for whatever there was.
 _EMPTY_WORDS = (
     "anything chat conversation discuss discussed do everything go going happen happened happening know memories "
-    "memory mention mentioned new news recap remember said say something stuff summarise summarize summary talk talked tell "
-    "thing things told went work worked קרה היה עשיתי עשינו דיברנו אמרתי אמרת"
+    "memory mention mentioned new news recap remember said say something stuff summarise summarize summary talk "
+    "talked tell thing things told went work worked קרה היה עשיתי עשינו דיברנו אמרתי אמרת"
 )
 WHOLE = 1.0 - 1e-9  # coverage of a memory that holds all words
 

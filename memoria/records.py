@@ -249,6 +249,7 @@ class ContextRequest:
     url: str | None = None
     project: str | None = None
     format: str = "markdown"
+    time_zone: str = "UTC"
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,8 +48,8 @@ class Candidates:
 
     `idle_days` are the days since the last access (never negative), `term_counts` the lengths in search terms, `turns`
     whether each belongs to a conversation, `named` whether the query names the author, `time` the multiplier for what
-    happened in or near the time that the query asks about (1 where it names none), `contradicted` whether a newer memory
-    contradicts it, `dampening` the multiplier learned from unhelpful marks for similar queries (1 without any).
+    happened in or near the time that the query asks about (1 where it names none), `contradicted` whether a newer
+    memory contradicts it, `dampening` the multiplier learned from unhelpful marks for similar queries (1 without any).
     """
 
     activation: Floats

@@ -33,10 +33,10 @@ _DAY = r"(?:0?[1-9]|[12]\d|3[01])"
 _ORDINAL = rf"{_DAY}(?:st|nd|rd|th)"
 _ORDINAL_ENDING = re.compile(r"(?<=\d)(?:st|nd|rd|th)\b|\bof\b")
 
-_COUNTS = {"a": 1, "an": 1, "a couple of": 2, "a couple": 2, "a few": 3, "several": 4} | {
+_COUNTS = {"a": 1, "an": 1, "a couple of": 2, "a couple": 2, "a few": 3, "several": 4, "one": 1, "two": 2} | {
     word: count
     for count, word in enumerate(
-        ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"], 1
+        ("three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"), start=3
     )
 }
 _SEASON_STARTS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}  # months

@@ -8,7 +8,7 @@ import functools
 import re
 import unicodedata
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, tzinfo
 
 import numpy as np
@@ -40,35 +40,21 @@ MICROSECONDS_A_DAY = 86_400e6
 SHORTEST_WITH_PARTS = timedelta(days=28)
 MAX_EVENT_WORDS = 8
 
-_HEBREW_MONTHS = [
-    "ינואר",
-    "פברואר",
-    "מרץ",
-    "אפריל",
-    "מאי",
-    "יוני",
-    "יולי",
-    "אוגוסט",
-    "ספטמבר",
-    "אוקטובר",
-    "נובמבר",
-    "דצמבר",
-]
-_HEBREW_WEEKDAYS = ["שני", "שלישי", "רביעי", "חמישי", "שישי", "שבת", "ראשון"]
-_ENGLISH_MONTHS = [
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-]
+_HEBREW_MONTHS = {
+    "ינואר": "january",
+    "פברואר": "february",
+    "מרץ": "march",
+    "אפריל": "april",
+    "מאי": "may",
+    "יוני": "june",
+    "יולי": "july",
+    "אוגוסט": "august",
+    "ספטמבר": "september",
+    "אוקטובר": "october",
+    "נובמבר": "november",
+    "דצמבר": "december",
+}
+_HEBREW_WEEKDAYS = ("שני", "שלישי", "רביעי", "חמישי", "שישי", "שבת", "ראשון")
 _HEBREW_PHRASES = {
     "היום": "today",
     "אתמול": "yesterday",
@@ -138,12 +124,14 @@ def find_time_range(query: str, now: datetime, zone: tzinfo) -> TimeRange | None
 
     Of a message of several sentences only the questions ask. Of several times one with a year is meant, else the first.
     """
-    here = now.astimezone(zone).replace(tzinfo=None)
-    found: list[TimeRange] = []
-    for sentence in _asking(query):
-        if _GATE.search(sentence):
-            found += (_time_range(phrase, bounds, zone) for phrase, bounds in _read(sentence, here))
-    found = [each for each in found if each.start is None or each.end is None or each.start < each.end]
+    sentences = [sentence for sentence in _asking(query) if _GATE.search(sentence)]
+    if not sentences:
+        return None
+    try:
+        here = now.astimezone(zone).replace(tzinfo=None)
+    except OverflowError:  # at an end of time
+        return None
+    found = [each for sentence in sentences for each in _read(sentence, here, zone)]
     return next((each for each in found if re.search(YEAR, each.phrase)), found[0] if found else None)
 
 
@@ -185,18 +173,19 @@ def _asking(query: str) -> list[str]:
     return sentences if len(sentences) == 1 else [sentence for sentence in sentences if sentence.endswith("?")]
 
 
-def _read(sentence: str, here: datetime) -> Iterator[tuple[str, _Bounds]]:
-    """Find expressions, the longer kinds first; what one has taken is not read again."""
+def _read(sentence: str, here: datetime, zone: tzinfo) -> Iterator[TimeRange]:
+    """Read expressions, the longer kinds first; what one has taken is not read again."""
     for match in _HEBREW.finditer(sentence):
-        yield from ((match[0], bounds) for _, bounds in _read(_in_english(match), here))
+        yield from (replace(found, phrase=match[0]) for found in _read(_in_english(match), here, zone))
     for pattern, reader in _patterns():
         for match in pattern.finditer(sentence):
             try:
                 bounds = reader(match, here)
+                found = None if bounds is None else _time_range(match[0], bounds, zone)
             except (ValueError, OverflowError):  # 31 February, or a time before the year 1
                 continue
-            if bounds is not None:
-                yield match[0], bounds
+            if found is not None:
+                yield found
         sentence = pattern.sub(lambda match: "#" * len(match[0]), sentence)
 
 
@@ -208,8 +197,7 @@ def _in_english(match: re.Match[str]) -> str:
         return f"{named['count']} {_HEBREW_UNITS[named['unit']]} ago"
     if named["weekday"]:
         return f"last {WEEKDAYS[_HEBREW_WEEKDAYS.index(named['weekday'])]}"
-    month = _ENGLISH_MONTHS[_HEBREW_MONTHS.index(named["month"])]
-    return " ".join(["in", *filter(None, (named["day"], month, named["year"]))])
+    return " ".join(["in", *filter(None, (named["day"], _HEBREW_MONTHS[named["month"]], named["year"]))])
 
 
 @functools.cache
@@ -239,11 +227,13 @@ def _patterns() -> list[tuple[re.Pattern[str], _Reader]]:
     return [(re.compile(rf"(?<![\w/.-]){pattern}(?![\w/-]|\.\d)"), reader) for pattern, reader in kinds]
 
 
-def _time_range(phrase: str, bounds: _Bounds, zone: tzinfo) -> TimeRange:
+def _time_range(phrase: str, bounds: _Bounds, zone: tzinfo) -> TimeRange | None:
+    """Bring bounds to UTC; an hour that the clocks skip is none."""
     start, end = (
         None if moment is None else moment.replace(tzinfo=zone).astimezone(UTC) for moment in (bounds.start, bounds.end)
     )
-    return TimeRange(start, end, phrase, bounds.granularity)
+    empty = start is not None and end is not None and start >= end
+    return None if empty else TimeRange(start, end, phrase, bounds.granularity)
 
 
 def _bounds(span: Span | None) -> _Bounds | None:

@@ -250,17 +250,17 @@ UTILITY_EXPONENT = 0.2  # of utility / initial utility
 SUBSTANCE_EXPONENT = 0.15  # of a turn's length in terms, between the two bounds: greetings match, but say little
 SUBSTANCE_MIN_TERMS = 8
 SUBSTANCE_MAX_TERMS = 40
-TIME_BOOST = 1.5  # for what happened in the time that the query names; nothing counts for less than without it
-TIME_FADE_DAYS = {  # so far outside of it half of the boost is left: things are told after they happened
-    Granularity.HOUR: 0.25,
-    Granularity.DAY: 1.0,
-    Granularity.WEEK: 3.0,
-    Granularity.MONTH: 7.0,
-    Granularity.SEASON: 21.0,
-    Granularity.YEAR: 60.0,
-    Granularity.EVENT: 1.0,
+TIME_BOOST = 2.0  # for what happened in the time that the query names; nothing counts for less than without it
+TIME_FADE_DAYS = {  # so far outside of it half of the boost is left: things are told soon after they happened
+    Granularity.HOUR: 0.1,
+    Granularity.DAY: 0.5,
+    Granularity.WEEK: 1.5,
+    Granularity.MONTH: 3.0,
+    Granularity.SEASON: 10.0,
+    Granularity.YEAR: 30.0,
+    Granularity.EVENT: 0.5,
 }
-TIME_ALONE_BOOST = 3.0  # ... where the query names nothing else: "what happened last week?"
+TIME_ALONE_BOOST = 4.0  # ... where the query names nothing else: "what happened last week?"
 TIME_ALONE_SEED = 0.5  # activation that what happened then starts with at the least, where nothing else is named
 TIMED_SEEDS = 20  # nearest of what happened in that time, which are candidates however many others are nearer
 TIMED_COMPARED = 2000  # latest memories of that time among which they are looked for: a longer time excludes little
