@@ -44,6 +44,7 @@ from memoria.vocabulary import (
     SEEDS_PER_LIST,
     SITE_BOOST,
     SITE_SEED,
+    TIME_ALONE_BOOST,
     WAVE_NODES,
     Confidence,
     Intent,
@@ -362,7 +363,8 @@ def _judge(scored: Scored, ranked: Sequence[int], ground: Ground, lit: Lit) -> t
     evidence = gather(
         scored.scores[ranked], lit.seeds.cosine_of(ids), ground.lexical.coverage_of(ids), lit.seeds.cosines
     )
-    found = evidence.clears_the_bar or bool((scored.page_boost > 1.0).any())
+    of_then = scored.factors.time == TIME_ALONE_BOOST  # where nothing but a time is asked for, nothing need match
+    found = evidence.clears_the_bar or bool((of_then | (scored.page_boost > 1.0)).any())
     return confidence_of(evidence), lit.intervention if found else Intervention.EMPTY
 
 

@@ -84,6 +84,13 @@ async def test_a_question_about_nothing_but_a_time_answers_what_happened_then(te
     assert answer.hits[0].factors["time"] == TIME_ALONE_BOOST
 
 
+async def test_what_happened_then_need_not_be_like_the_question(tenant: Tenant) -> None:
+    tenant.clock.now = day(15)
+    yesterday = await tenant.encode("tea", occurred_at=day(14))
+    assert await tenant.recalled("What happened yesterday?") == [yesterday.id]
+    assert await tenant.recalled("What happened last month?") == []
+
+
 async def test_yesterday_is_that_of_the_time_zone(tenant: Tenant) -> None:
     """At two in the night in UTC it is still the day before in New York."""
     tenant.clock.now = datetime(2026, 4, 15, 2, 0, tzinfo=UTC)
