@@ -40,6 +40,7 @@ def context_recall(request: ContextRequest) -> RecallRequest:
         learn=False,  # what the text really holds is learned from, not all that was considered for it
         token_budget=request.token_budget,
         filters=Filters(project=request.project),
+        time_zone=request.time_zone,
     )
 
 

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from uuid import UUID
 
 import numpy as np
@@ -90,6 +91,29 @@ async def find_nearest_among(
         limit=limit,
     )
     return _nearest([row["memory_id"] for row in rows], [row["cosine"] for row in rows])
+
+
+async def find_nearest_in_time(
+    connection: Connection,
+    org_id: UUID,
+    namespace: Namespace,
+    vector: np.ndarray,
+    *,
+    since: datetime | None,
+    until: datetime | None,
+    compared: int,
+) -> Nearest:
+    """Compare a vector with the latest `compared` memories of a time: all of them, nearest first."""
+    packed = await connection.fetch_value(
+        "nearest_in_time",
+        org_id=org_id,
+        namespace_id=namespace.id,
+        vector=encode_half_vector(vector),
+        since=since,
+        until=until,
+        compared=compared,
+    )
+    return _best_passages(packed, compared)
 
 
 async def read_cosines(

@@ -9,14 +9,14 @@ import numpy as np
 import numpy.typing as npt
 
 from memoria import edges, memories, namespaces
-from memoria.asked_time import find_asked_time, find_timed
+from memoria.asked_time import AskedTime, find_asked_time, find_timed
 from memoria.conversations import lift_conversations, number_conversations, spread_out, weigh_conversations
 from memoria.database import Connection
 from memoria.errors import InvalidInputError
 from memoria.intents import AUTHOR_KEYS, author_of, intent_of, named_authors
 from memoria.memories import CandidateRows
 from memoria.metacognition import confidence_of, context_mode_of, gather, intervene
-from memoria.records import Filters, Hit, Memory, PathStep, Principal, Recall, RecallRequest, TimeRange
+from memoria.records import Filters, Hit, Memory, PathStep, Principal, Recall, RecallRequest
 from memoria.reward import dampening_factor
 from memoria.scoring import Candidates, Factors, factors, idle_days
 from memoria.seeding import Lexical, Place, Seeds, Visibility, find_seeds, read_visibility, score_lexical
@@ -29,7 +29,6 @@ from memoria.spreading import (
     ignite,
     path_to,
 )
-from memoria.time_ranges import within
 from memoria.tokens import count_tokens
 from memoria.urls import site_of
 from memoria.validation import check_filters, check_include, check_query, check_time_zone, check_url
@@ -45,6 +44,7 @@ from memoria.vocabulary import (
     SEEDS_PER_LIST,
     SITE_BOOST,
     SITE_SEED,
+    TIME_ALONE_BOOST,
     WAVE_NODES,
     Confidence,
     Intent,
@@ -102,7 +102,7 @@ class Ground:
     place: Place
     visibility: Visibility
     lexical: Lexical
-    asked_time: TimeRange | None = None
+    asked_time: AskedTime | None = None
 
 
 async def survey(connection: Connection, org_id: UUID, plan: Plan, embedder_name: str, now: datetime) -> Ground | None:
@@ -155,10 +155,10 @@ async def _light_seeds(connection: Connection, ground: Ground, plan: Plan, vecto
         ids = np.array(sorted(page), np.int64)
         strengths = np.array([1.0 if page[memory_id] else SITE_SEED for memory_id in ids.tolist()])
         return Lit(ignite(ids, strengths), None, Intervention.NONE)
-    extra = np.array(sorted(page), np.int64)
-    if ground.asked_time is not None:
-        timed = await find_timed(connection, place, vector, ground.asked_time, visibility.hidden)
-        extra = np.union1d(extra, timed)
+    asked = ground.asked_time
+    timed = np.empty(0, np.int64)
+    if asked is not None:
+        timed = await find_timed(connection, place, visibility, vector, asked.range)
     seeds: Seeds = await find_seeds(
         connection,
         place,
@@ -166,10 +166,13 @@ async def _light_seeds(connection: Connection, ground: Ground, plan: Plan, vecto
         ground.lexical,
         vector,
         per_list=per_list,
-        extra=extra,
+        extra=np.union1d(np.array(sorted(page), np.int64), timed),
     )
     intervention = intervene(seeds.cosines, ground.lexical.coverage_of(seeds.ids))
-    return Lit(ignite(seeds.ids, fuse(seeds.cosines, seeds.lexical)), seeds, intervention)
+    strengths = fuse(seeds.cosines, seeds.lexical)
+    if asked is not None:
+        strengths = np.where(np.isin(seeds.ids, timed), np.maximum(strengths, asked.seed), strengths)
+    return Lit(ignite(seeds.ids, strengths), seeds, intervention)
 
 
 async def _find_page(connection: Connection, place: Place, visibility: Visibility, plan: Plan) -> dict[int, bool]:
@@ -273,7 +276,7 @@ def _lift(
 
 
 def _candidates(
-    rows: CandidateRows, activation: Floats, query: str, now: datetime, asked: TimeRange | None
+    rows: CandidateRows, activation: Floats, query: str, now: datetime, asked: AskedTime | None
 ) -> Candidates:
     numbers = rows.numbers
     authors = [author_of(*said) for said in zip(rows.openings, rows.contexts, strict=True)]
@@ -288,7 +291,7 @@ def _candidates(
         recalls=numbers["access_count"].astype(np.float64),
         useful=numbers["useful_count"].astype(np.float64),
         named=np.array(named_authors(query, authors), np.bool_),
-        in_time=within(rows.times("occurred_at"), asked),
+        time=np.ones(len(numbers)) if asked is None else asked.boost(rows.times("occurred_at")),
         superseded=numbers["superseded"] > 0,
         contradicted=numbers["contradicted"] > 0,
         dampening=np.array([dampening_factor(rows.unhelpful.get(i, 0)) for i in numbers["memory_id"].tolist()]),
@@ -343,7 +346,7 @@ async def _answer(
         total_candidates=len(scored.scores),
         tokens_used=used,
         context_mode=context_mode_of(plan.namespace),
-        time_range=ground.asked_time,
+        time_range=ground.asked_time.range if ground.asked_time else None,
         confidence=confidence if hits else Confidence.NONE,
         intervention=intervention,
         candidates=tuple(every) if request.explain else (),
@@ -360,7 +363,8 @@ def _judge(scored: Scored, ranked: Sequence[int], ground: Ground, lit: Lit) -> t
     evidence = gather(
         scored.scores[ranked], lit.seeds.cosine_of(ids), ground.lexical.coverage_of(ids), lit.seeds.cosines
     )
-    found = evidence.clears_the_bar or bool((scored.page_boost > 1.0).any())
+    of_then = scored.factors.time == TIME_ALONE_BOOST  # where nothing but a time is asked for, nothing need match
+    found = evidence.clears_the_bar or bool((of_then | (scored.page_boost > 1.0)).any())
     return confidence_of(evidence), lit.intervention if found else Intervention.EMPTY
 
 

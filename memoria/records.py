@@ -14,6 +14,7 @@ from memoria.vocabulary import (
     Confidence,
     ContextMode,
     EdgeType,
+    Granularity,
     Intent,
     Intervention,
     MemoryState,
@@ -210,11 +211,12 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class TimeRange:
-    """Be a half-open range of time, in UTC; None is open. `phrase` are the words that name it."""
+    """Be a half-open range of time, in UTC; None is open. `phrase` are the words that name it, in small letters."""
 
     start: datetime | None
     end: datetime | None
     phrase: str
+    granularity: Granularity
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,6 +251,7 @@ class ContextRequest:
     url: str | None = None
     project: str | None = None
     format: str = "markdown"
+    time_zone: str = "UTC"
 
 
 @dataclass(frozen=True, slots=True)

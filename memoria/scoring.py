@@ -20,7 +20,6 @@ from memoria.vocabulary import (
     FACTUAL_TIER_BOOST,
     INITIAL_UTILITY,
     INTENT_RECENCY,
-    OUT_OF_TIME_FACTOR,
     RECENCY_EXPONENT,
     SALIENCE_EXPONENT,
     SUBSTANCE_EXPONENT,
@@ -48,9 +47,9 @@ class Candidates:
     """Describe the candidates of one recall, one an element of each array.
 
     `idle_days` are the days since the last access (never negative), `term_counts` the lengths in search terms, `turns`
-    whether each belongs to a conversation, `named` whether the query names the author, `in_time` whether it happened in
-    the time that the query asks about (true where it names none), `contradicted` whether a newer memory contradicts it,
-    `dampening` the multiplier learned from unhelpful marks for similar queries (1 without any).
+    whether each belongs to a conversation, `named` whether the query names the author, `time` the multiplier for what
+    happened in or near the time that the query asks about (1 where it names none), `contradicted` whether a newer
+    memory contradicts it, `dampening` the multiplier learned from unhelpful marks for similar queries (1 without any).
     """
 
     activation: Floats
@@ -63,7 +62,7 @@ class Candidates:
     recalls: Floats
     useful: Floats
     named: Flags
-    in_time: Flags
+    time: Floats
     superseded: Flags
     contradicted: Flags
     dampening: Floats
@@ -108,7 +107,7 @@ def factors(candidates: Candidates, intent: Intent) -> Factors:
         recency=recency(candidates.idle_days, candidates.tiers, intent),
         tier=tier_boost(candidates.tiers, intent),
         anti_bias=anti_bias(candidates.recalls, candidates.useful),
-        time=np.where(candidates.in_time, 1.0, OUT_OF_TIME_FACTOR),
+        time=candidates.time,
         superseded=np.where(candidates.superseded, SUPERSEDED_FACTOR, 1.0),
         contradicted=np.where(candidates.contradicted, CONTRADICTED_FACTOR, 1.0),
         dampening=candidates.dampening,

@@ -1,222 +1,344 @@
-"""Read the time that a question names: "last week", "in May 2023", "on 7 May", "two months ago", "since March".
+"""Read the time that a question asks about: "since March", "between May and July 2023", "the week before 3 August".
 
-Pure: the moment at which the question is asked and its time zone are parameters. The phrases are found here, so that an
-ordinary `may` or `march` is no month; the dates in them are read by dateutil. A question without a word of time costs
-one search of a regular expression.
+Pure: the moment at which the question is asked and its time zone are parameters. A question without a word for a time
+costs one search of a regular expression.
 """
 
+import functools
 import re
+import unicodedata
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, tzinfo
 
 import numpy as np
 import numpy.typing as npt
-from dateutil import parser
-from dateutil.relativedelta import relativedelta
 
 from memoria.records import TimeRange
+from memoria.time_phrases import (
+    MONTH,
+    NUMBER,
+    POINT,
+    SEASON,
+    STRONG_POINT,
+    UNIT,
+    WEAK_POINT,
+    WEEKDAY,
+    WEEKDAYS,
+    YEAR,
+    Span,
+    length_of,
+    read_point,
+    weekend_of,
+    whole,
+)
+from memoria.vocabulary import TIME_FADE_DAYS, Granularity
 
-FEBRUARY, LEAP_DAY = 2, 29
+Floats = npt.NDArray[np.float64]
 
-_MONTH = (
-    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sep(?:t(?:ember)?)?|oct(?:ober)?"
-    r"|nov(?:ember)?|dec(?:ember)?)"
-)
-_DAY = r"\d{1,2}(?:st|nd|rd|th)?"
-_YEAR = r"(?:19|20)\d\d"
-_DATE = (
-    rf"(?:\d{{4}}-\d\d(?:-\d\d)?|{_DAY}(?:\s+of)?\s+{_MONTH}\b\.?(?:,?\s+{_YEAR})?"
-    rf"|{_MONTH}\b\.?\s+{_DAY}\b(?:,?\s+{_YEAR})?|{_MONTH}\b\.?,?\s+{_YEAR})"
-)
-_LOOSE = rf"(?:{_DATE}|{_MONTH}\b|{_YEAR}\b)"  # only after a preposition of time
-_COUNT = r"(?:\d{1,3}|(?:a )?couple of|(?:a )?few|an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)"
-_UNIT = r"(?:day|week|month|year)s?"
-_NAMED = (
-    r"(?:day|week|weekend|month|year|spring|summer|autumn|fall|winter|night"
-    r"|monday|tuesday|wednesday|thursday|friday|saturday|sunday)"
-)
+MICROSECONDS_A_DAY = 86_400e6
+SHORTEST_WITH_PARTS = timedelta(days=28)
+MAX_EVENT_WORDS = 8
 
-_PHRASE = re.compile(
-    rf"\b(?:between|from)\s+(?P<first>{_LOOSE})\s+(?:and|to|until|till)\s+(?P<last>{_LOOSE})"
-    rf"|\b(?P<open>since|after|until|till|before)\s+(?P<bound>{_LOOSE})"
-    rf"|\b(?:in|within|over|during)\s+the\s+(?:last|past)\s+(?P<span>{_COUNT})\s+(?P<span_unit>{_UNIT})"
-    rf"|\b(?P<count>{_COUNT})\s+(?P<unit>{_UNIT})\s+ago\b"
-    rf"|\b(?P<which>last|this|past|previous)\s+(?P<named>{_NAMED})\b"
-    rf"|\b(?P<word>today|yesterday|tonight|the day before yesterday)\b"
-    rf"|\b(?:in|during|of)\s+(?P<within>{_LOOSE})"
-    rf"|\b(?:on\s+)?(?P<date>{_DATE})"
-    r"|(?P<hebrew>אתמול|היום|שלשום|בשבוע שעבר|בחודש שעבר|בשנה שעברה)",
-    re.IGNORECASE,
-)
-_GATE = re.compile(
-    rf"\d|\b(?:ago|last|past|previous|this|today|yesterday|tonight|since|{_MONTH})\b|אתמול|היום|שלשום|שעבר",
-    re.IGNORECASE,
-)
-_NUMBERS = {
-    **dict(
-        zip(
-            ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"],
-            range(1, 13),
-            strict=True,
-        )
-    ),
-    "a": 1,
-    "an": 1,
-    "couple of": 2,
-    "a couple of": 2,
-    "few": 3,
-    "a few": 3,
+_HEBREW_MONTHS = {
+    "ינואר": "january",
+    "פברואר": "february",
+    "מרץ": "march",
+    "אפריל": "april",
+    "מאי": "may",
+    "יוני": "june",
+    "יולי": "july",
+    "אוגוסט": "august",
+    "ספטמבר": "september",
+    "אוקטובר": "october",
+    "נובמבר": "november",
+    "דצמבר": "december",
 }
-_WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-_SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}  # of the northern half: their first months
-_HEBREW = {
+_HEBREW_WEEKDAYS = ("שני", "שלישי", "רביעי", "חמישי", "שישי", "שבת", "ראשון")
+_HEBREW_PHRASES = {
     "היום": "today",
     "אתמול": "yesterday",
-    "שלשום": "the day before yesterday",
+    "שלשום": "day before yesterday",
+    "השבוע": "this week",
+    "החודש": "this month",
+    "השנה": "this year",
     "בשבוע שעבר": "last week",
     "בחודש שעבר": "last month",
     "בשנה שעברה": "last year",
+    "לפני יום": "1 day ago",
+    "לפני יומיים": "2 days ago",
+    "לפני שבוע": "1 week ago",
+    "לפני שבועיים": "2 weeks ago",
+    "לפני חודש": "1 month ago",
+    "לפני חודשיים": "2 months ago",
+    "לפני שנה": "1 year ago",
+    "לפני שנתיים": "2 years ago",
 }
-_DAYS_BACK = {"today": 0, "tonight": 0, "yesterday": 1, "the day before yesterday": 2}
-_STEPS = {
-    "day": relativedelta(days=1),
-    "week": relativedelta(weeks=1),
-    "month": relativedelta(months=1),
-    "year": relativedelta(years=1),
-}
+_HEBREW_UNITS = {"ימים": "days", "שבועות": "weeks", "חודשים": "months", "שנים": "years"}
+_HEBREW = re.compile(
+    rf"(?<!\w)(?:(?P<phrase>{'|'.join(sorted(_HEBREW_PHRASES, key=len, reverse=True))})"
+    rf"|לפני (?P<count>\d{{1,3}}) (?P<unit>{'|'.join(_HEBREW_UNITS)})"
+    rf"|ביום (?P<weekday>{'|'.join(_HEBREW_WEEKDAYS)})"
+    rf"|ב-?(?:(?P<day>\d\d?) [בל])?(?P<month>{'|'.join(_HEBREW_MONTHS)})(?: (?P<year>{YEAR}))?)(?!\w)"
+)
+_GATE = re.compile(
+    rf"(?<!\w)(?:{MONTH}|{WEEKDAY}|{YEAR}|{SEASON}|(?:{UNIT}|weekend|night|morning|afternoon|evening)s?|"
+    r"yesterday|today|tonight)(?!\w)|[\u05d0-\u05ea]"
+)
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[^\W\d])|\n+")
+_PRESENT = re.compile(r"(?<!\w)(?:today|tonight|this .+)")
+_PAST = re.compile(r"(?<!\w)(?:did|was|were|had|happened|\w{2,}ed)(?!\w)")
+_THINGS = re.compile(r" (?!(?:was|is|has|does|as|this|his|us|across)\b)\w+s\b")
+_EVENT = re.compile(
+    r"(?<!\w)(?P<side>before|after|since|until|following|prior to) "
+    r"(?P<event>(?:the|our|my|his|her|their|its|an?|we|i|they|he|she|it|\w+ing) [^?!.,;:()\"]+)"
+)
+_EVENT_END = re.compile(
+    r" (?:and|but|so|because|when|which|who|what|where|how|why|did|do|does|was|were|is|are|had|has|have|about)(?!\w)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class EventPhrase:
+    """Name by its words what bounds a time: "before the migration". `phrase` has the word of time, too."""
+
+    words: str
+    phrase: str
+    ends_it: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Bounds:
+    """Be a time in the question's own zone; an end that is None is open."""
+
+    start: datetime | None
+    end: datetime | None
+    granularity: Granularity
+
+
+_Reader = Callable[[re.Match[str], datetime], _Bounds | None]
 
 
 def find_time_range(query: str, now: datetime, zone: tzinfo) -> TimeRange | None:
-    """Read the first time that a query names, as of `now` in `zone`; None where it names none."""
-    if not _GATE.search(query):
+    """Read the time that a query asks about, as of `now` in `zone`; None where it names none.
+
+    Of a message of several sentences only the questions ask. Of several times one with a year is meant, else the first.
+    """
+    sentences = [sentence for sentence in _asking(query) if _GATE.search(sentence)]
+    if not sentences:
         return None
-    here = now.astimezone(zone)
-    for match in _PHRASE.finditer(query):
-        found = _read(match, here)
-        if found is not None:
-            start, end = found
-            return TimeRange(_utc(start), _utc(end), match.group(0).strip())
-    return None
+    try:
+        here = now.astimezone(zone).replace(tzinfo=None)
+    except OverflowError:  # at an end of time
+        return None
+    found = [each for sentence in sentences for each in _read(sentence, here, zone)]
+    return next((each for each in found if re.search(YEAR, each.phrase)), found[0] if found else None)
 
 
-def within(moments: npt.NDArray[np.datetime64], asked: TimeRange | None) -> npt.NDArray[np.bool_]:
-    """Say which moments (in UTC) lie in a range; all of them where none is asked for."""
-    inside = np.ones(len(moments), np.bool_)
-    if asked is not None and asked.start is not None:
-        inside &= moments >= _stamp(asked.start)
-    if asked is not None and asked.end is not None:
-        inside &= moments < _stamp(asked.end)
-    return inside
+def find_event(query: str) -> EventPhrase | None:
+    """Read "before the migration" or "after we moved": a time that a memory may know. Dates are no events."""
+    match = next(filter(None, map(_EVENT.search, _asking(query))), None)
+    if match is None:
+        return None
+    words = _EVENT_END.split(match["event"], maxsplit=1)[0].strip()
+    if not 1 < len(words.split()) <= MAX_EVENT_WORDS or _GATE.search(words):
+        return None
+    return EventPhrase(words, f"{match['side']} {words}", match["side"] in ("before", "until", "prior to"))
+
+
+def nearness(moments: npt.NDArray[np.datetime64], asked: TimeRange) -> Floats:
+    """Say how near moments (in UTC) are to a time: 1 within it, half as much each so many days outside."""
+    outside = np.zeros(len(moments))
+    if asked.start is not None:
+        outside = np.maximum(outside, _days(_stamp(asked.start) - moments))
+    if asked.end is not None:  # which is outside itself
+        outside = np.maximum(outside, _days(moments - _stamp(asked.end) + np.timedelta64(1, "us")))
+    near: Floats = 0.5 ** (outside / TIME_FADE_DAYS[asked.granularity])
+    return near
+
+
+def _days(lengths: npt.NDArray[np.timedelta64]) -> Floats:
+    days: Floats = lengths.astype("timedelta64[us]").astype(np.float64) / MICROSECONDS_A_DAY
+    return days
 
 
 def _stamp(moment: datetime) -> np.datetime64:
     return np.datetime64(moment.astimezone(UTC).replace(tzinfo=None), "us")
 
 
-Bounds = tuple[datetime | None, datetime | None]
+def _asking(query: str) -> list[str]:
+    """Return the sentences that ask, or the only one, in small letters with single spaces."""
+    text = unicodedata.normalize("NFKC", query).casefold().strip()
+    sentences = [" ".join(sentence.split()) for sentence in _SENTENCE_END.split(text)]
+    return sentences if len(sentences) == 1 else [sentence for sentence in sentences if sentence.endswith("?")]
 
 
-def _read(match: re.Match[str], here: datetime) -> Bounds | None:
-    """Turn one phrase into its bounds, local to the question."""
-    parts = {name: value.casefold() for name, value in match.groupdict().items() if value is not None}
-    if "hebrew" in parts:
-        return _read(_PHRASE.fullmatch(_HEBREW[parts["hebrew"]]), here)  # type: ignore[arg-type]
-    if "first" in parts:
-        year = re.search(_YEAR, parts["last"])
-        first, last = _date(_with_year(parts["first"], year), here), _date(parts["last"], here)
-        return None if first is None or last is None else (min(first[0], last[0]), max(first[1], last[1]))
-    if "open" in parts:
-        return _open(parts["open"], _date(parts["bound"], here))
-    if "span" in parts:
-        return here - _span(parts["span"], parts["span_unit"]), here
-    if "count" in parts:
-        return _ago(parts["count"], parts["unit"], here)
-    if "which" in parts:
-        return _named(parts["which"], parts["named"], here)
-    if "word" in parts:
-        start = _midnight(here) - timedelta(days=_DAYS_BACK[parts["word"]])
-        return start, start + _STEPS["day"]
-    return _date(parts.get("within") or parts["date"], here)
+def _read(sentence: str, here: datetime, zone: tzinfo) -> Iterator[TimeRange]:
+    """Read expressions, the longer kinds first; what one has taken is not read again."""
+    for match in _HEBREW.finditer(sentence):
+        yield from (replace(found, phrase=match[0]) for found in _read(_in_english(match), here, zone))
+    for pattern, reader in _patterns():
+        for match in pattern.finditer(sentence):
+            try:
+                bounds = reader(match, here)
+                found = None if bounds is None else _time_range(match[0], bounds, zone)
+            except (ValueError, OverflowError):  # 31 February, or a time before the year 1
+                continue
+            if found is not None:
+                yield found
+        sentence = pattern.sub(lambda match: "#" * len(match[0]), sentence)
 
 
-def _open(preposition: str, bound: tuple[datetime, datetime] | None) -> Bounds | None:
-    if bound is None:
+def _in_english(match: re.Match[str]) -> str:
+    named = match.groupdict()
+    if named["phrase"]:
+        return f"had {_HEBREW_PHRASES[named['phrase']]}"  # the tense is not looked for in Hebrew
+    if named["count"]:
+        return f"{named['count']} {_HEBREW_UNITS[named['unit']]} ago"
+    if named["weekday"]:
+        return f"last {WEEKDAYS[_HEBREW_WEEKDAYS.index(named['weekday'])]}"
+    return " ".join(["in", *filter(None, (named["day"], _HEBREW_MONTHS[named["month"]], named["year"]))])
+
+
+@functools.cache
+def _patterns() -> list[tuple[re.Pattern[str], _Reader]]:
+    """Compile the kinds of expressions when they are first needed."""
+    article = "(?:the )?"
+    kinds: list[tuple[str, _Reader]] = [
+        (rf"(?:between|from) (?P<first>{POINT}) (?:and|to|until|till|through) (?P<last>{POINT})", _between),
+        (
+            rf"{article}(?P<part>early|mid|late|(?:beginning|start|middle|end|first half|second half) of|"
+            rf"(?:first|second|third|fourth|last) week (?:of|in))[ -]{article}(?P<point>{POINT})",
+            _part,
+        ),
+        (
+            rf"{article}(?:(?P<number>{NUMBER}) )?(?P<unit>day|week|weekend|month|year|{WEEKDAY})s? "
+            rf"(?P<side>before|after|following|prior to|of) {article}(?P<point>{POINT})",
+            _beside,
+        ),
+        (
+            r"(?P<side>since|after|before|until|till|by|prior to|following|as of|up to|starting(?: in| on| from)?) "
+            rf"{article}(?P<point>{POINT})",
+            _open,
+        ),
+        (rf"(?:(?:in|on|during|at|of) )?(?P<point>{STRONG_POINT})", _plain),
+        (rf"(?:in|on|during|throughout|around) (?P<point>{WEAK_POINT})", _plain),
+    ]
+    return [(re.compile(rf"(?<![\w/.-]){pattern}(?![\w/-]|\.\d)"), reader) for pattern, reader in kinds]
+
+
+def _time_range(phrase: str, bounds: _Bounds, zone: tzinfo) -> TimeRange | None:
+    """Bring bounds to UTC; an hour that the clocks skip is none."""
+    start, end = (
+        None if moment is None else moment.replace(tzinfo=zone).astimezone(UTC) for moment in (bounds.start, bounds.end)
+    )
+    empty = start is not None and end is not None and start >= end
+    return None if empty else TimeRange(start, end, phrase, bounds.granularity)
+
+
+def _bounds(span: Span | None) -> _Bounds | None:
+    return None if span is None else _Bounds(span.start, span.end, span.granularity)
+
+
+def _plain(match: re.Match[str], now: datetime) -> _Bounds | None:
+    """Read a time that stands for itself, but not what may be none.
+
+    "On Friday" and "today" count where the question is about what has been: plans for today are made before. And
+    "in 2000 requests" names no year.
+    """
+    point = match["point"]
+    if re.fullmatch(WEEKDAY, point) or _PRESENT.fullmatch(point):
+        return _bounds(read_point(point, now)) if _PAST.search(match.string) else None
+    if point.isdecimal() and _THINGS.match(match.string, match.end()):
         return None
-    start, end = bound
-    return {"since": (start, None), "after": (end, None), "before": (None, start)}.get(preposition, (None, end))
+    return _bounds(read_point(point, now))
 
 
-def _ago(count: str, unit: str, here: datetime) -> Bounds:
-    """Read `two months ago` as the month around that moment, and a day as that day."""
-    name = unit.removesuffix("s")
-    moment = here - _span(count, unit)
-    if name == "day":
-        return _midnight(moment), _midnight(moment) + _STEPS["day"]
-    half = {"week": timedelta(days=4), "month": timedelta(days=16), "year": timedelta(days=183)}[name]
-    return moment - half, moment + half
-
-
-def _span(count: str, unit: str) -> relativedelta:
-    number = int(count) if count.isdigit() else _NUMBERS[count]
-    return _STEPS[unit.removesuffix("s")] * number
-
-
-def _named(which: str, name: str, here: datetime) -> Bounds:
-    """Read `last week`, `this month`, `last summer`, `last Friday`: the calendar's, not so many days."""
-    today = _midnight(here)
-    back = 0 if which == "this" else 1
-    if name == "night":
-        return today - _STEPS["day"], today + timedelta(hours=12)
-    if name in _WEEKDAYS:
-        day = today - timedelta(days=(today.weekday() - _WEEKDAYS.index(name)) % 7 or 7 * back)
-        return day, day + _STEPS["day"]
-    if name in _SEASONS:
-        start = today.replace(month=_SEASONS[name], day=1)
-        while start > today or (back and start + relativedelta(months=3) > today):
-            start -= _STEPS["year"]
-        return start, start + relativedelta(months=3)
-    if name == "weekend":
-        saturday = today - timedelta(days=(today.weekday() - 5) % 7 + (7 * back if today.weekday() >= 5 else 0))
-        return saturday, saturday + timedelta(days=2)
-    starts = {
-        "day": today,
-        "week": today - timedelta(days=today.weekday()),
-        "month": today.replace(day=1),
-        "year": today.replace(month=1, day=1),
-    }
-    start = starts[name] - _STEPS[name] * back
-    return start, start + _STEPS[name]
-
-
-def _date(text: str, here: datetime) -> tuple[datetime, datetime] | None:
-    """Read a date, a month or a year; one without a year is the last such day or month before now."""
-    year = re.search(_YEAR, text)
-    if year is not None and year.group() == text:
-        start = _midnight(here).replace(year=int(text), month=1, day=1)
-        return start, start + _STEPS["year"]
-    try:
-        # A leap year, so that 29 February is a day of it.
-        read = parser.parse(re.sub(r"\bof\b", " ", text), default=datetime(2000, 1, 1))  # noqa: DTZ001
-    except (parser.ParserError, OverflowError):
+def _open(match: re.Match[str], now: datetime) -> _Bounds | None:
+    span = read_point(match["point"], now)
+    if span is None:
         return None
-    step = _STEPS["day" if re.search(r"\d", text if year is None else text.replace(year.group(), "", 1)) else "month"]
-    if re.fullmatch(r"\d{4}-\d\d", text):
-        step = _STEPS["month"]
-    if year is None and read.month == FEBRUARY and read.day == LEAP_DAY:
+    if match["side"] in ("before", "prior to"):
+        return _Bounds(None, span.start, span.granularity)
+    if match["side"] in ("after", "following"):
+        return _Bounds(span.end, None, span.granularity)
+    if match["side"].startswith(("since", "starting")):
+        return _Bounds(span.start, None, span.granularity)
+    return _Bounds(None, span.end, span.granularity)
+
+
+def _between(match: re.Match[str], now: datetime) -> _Bounds | None:
+    """Read both ends; the first takes its year from the last, where only that one has one."""
+    year = re.search(YEAR, match["last"])
+    lacks_year = re.search(MONTH, match["first"]) and not re.search(YEAR, match["first"])
+    first = read_point(f"{match['first']} {year[0]}" if year and lacks_year else match["first"], now)
+    last = read_point(match["last"], now)
+    if first is None or last is None:
         return None
-    start = _midnight(here).replace(year=read.year if year else here.year, month=read.month, day=read.day)
-    if year is None and start > here:
-        start -= _STEPS["year"]
-    return start, start + step
+    start = first.start
+    if start >= last.end and lacks_year:  # from November to January: the November before
+        start = start.replace(year=start.year - 1)
+    return _Bounds(start, last.end, last.granularity) if start < last.end else None
 
 
-def _with_year(text: str, year: re.Match[str] | None) -> str:
-    """Give the first of two dates the year of the second, as in `between January and March 2024`."""
-    return text if year is None or re.search(_YEAR, text) else f"{text} {year.group()}"
+def _beside(match: re.Match[str], now: datetime) -> _Bounds | None:
+    """Read "the week before 3 August", "two weeks before" it, "the Sunday before" it, "the week of" it."""
+    point = read_point(match["point"], now)
+    unit, number, later = match["unit"], match["number"], match["side"] in ("after", "following")
+    if point is None:
+        return None
+    if match["side"] == "of":
+        names_one = number is None and unit in ("week", "weekend")
+        of = weekend_of(point.start) if unit == "weekend" else whole(point.start, Granularity.WEEK)
+        return _bounds(of) if names_one else None
+    if unit == "weekend" or unit in WEEKDAYS:
+        return _bounds(_next_weekday(unit, point, later=later))
+    length = length_of("one", unit)
+    if number is None:
+        start = point.end if later else point.start - length
+        return _Bounds(start, start + length, Granularity(unit))
+    distance = length_of(number, unit)
+    middle = point.start + distance if later else point.start - distance
+    if unit == "day":
+        return _bounds(whole(middle, Granularity.DAY))
+    half = (middle + length - middle) / 2
+    return _Bounds(middle - half, middle + half, Granularity(unit))
 
 
-def _midnight(moment: datetime) -> datetime:
-    return moment.replace(hour=0, minute=0, second=0, microsecond=0)
+def _next_weekday(unit: str, point: Span, *, later: bool) -> Span:
+    """Find the weekend or the weekday that is next to a time."""
+    wanted = WEEKDAYS.index("saturday" if unit == "weekend" else unit)
+    if later:
+        day = point.end + timedelta(days=(wanted - point.end.weekday()) % 7)
+    else:
+        day = point.start - timedelta(days=(point.start.weekday() - wanted) % 7 or 7)
+    return weekend_of(day) if unit == "weekend" else whole(day, Granularity.DAY)
 
 
-def _utc(moment: datetime | None) -> datetime | None:
-    return None if moment is None else moment.astimezone(UTC)
+_PARTS = {  # shares of the whole
+    "early": (0.0, 1 / 3),
+    "beginning": (0.0, 1 / 3),
+    "start": (0.0, 1 / 3),
+    "mid": (1 / 3, 2 / 3),
+    "late": (2 / 3, 1.0),
+    "end": (2 / 3, 1.0),
+    "first half": (0.0, 0.5),
+    "second half": (0.5, 1.0),
+}
+_NUMBERED = ("first", "second", "third", "fourth")
+
+
+def _part(match: re.Match[str], now: datetime) -> _Bounds | None:
+    """Read a part of a month, a season or a year: its thirds, halves and weeks."""
+    part, point = match["part"], read_point(match["point"], now)
+    if point is None or point.end - point.start < SHORTEST_WITH_PARTS:
+        return None
+    if "week" in part:
+        week = timedelta(days=7)
+        number = part.split()[0]
+        start = point.end - week if number == "last" else point.start + week * _NUMBERED.index(number)
+        return _Bounds(start, start + week, Granularity.WEEK)
+    first, end = next(shares for word, shares in _PARTS.items() if part.startswith(word))
+    length = point.end - point.start
+    smaller = Granularity.WEEK if point.granularity is Granularity.MONTH else Granularity.MONTH
+    return _Bounds(point.start + length * first, point.start + length * end, smaller)

@@ -66,6 +66,18 @@ class Intent(StrEnum):
     GENERAL = "general"
 
 
+class Granularity(StrEnum):
+    """Say how exact a time is that a query names; an event is as exact as the memory of it."""
+
+    HOUR = "hour"
+    DAY = "day"
+    WEEK = "week"
+    MONTH = "month"
+    SEASON = "season"
+    YEAR = "year"
+    EVENT = "event"
+
+
 class Confidence(StrEnum):
     """Say how far the answer of a recall can be trusted; None is an empty answer."""
 
@@ -257,9 +269,23 @@ UTILITY_EXPONENT = 0.2  # of utility / initial utility
 SUBSTANCE_EXPONENT = 0.15  # of a turn's length in terms, between the two bounds: greetings match, but say little
 SUBSTANCE_MIN_TERMS = 8
 SUBSTANCE_MAX_TERMS = 40
-OUT_OF_TIME_FACTOR = 0.7  # for what happened outside of the time that the query names
+TIME_BOOST = 2.0  # for what happened in the time that the query names; nothing counts for less than without it
+TIME_FADE_DAYS = {  # so far outside of it half of the boost is left: things are told soon after they happened
+    Granularity.HOUR: 0.1,
+    Granularity.DAY: 0.5,
+    Granularity.WEEK: 1.5,
+    Granularity.MONTH: 3.0,
+    Granularity.SEASON: 10.0,
+    Granularity.YEAR: 30.0,
+    Granularity.EVENT: 0.5,
+}
+TIME_ALONE_BOOST = 4.0  # ... where the query names nothing else: "what happened last week?"
+TIME_ALONE_SEED = 0.5  # activation that what happened then starts with at the least, where nothing else is named
 TIMED_SEEDS = 20  # nearest of what happened in that time, which are candidates however many others are nearer
-EVENT_LEAD = 1.25  # times the next best score: only so clear a memory is the event of "before the migration"
+TIMED_COMPARED = 2000  # latest memories of that time among which they are looked for: a longer time excludes little
+EVENT_LEAD = 1.25  # times the next best score: only so clear a memory is the event of "before the migration" ...
+EVENT_DAYS = 2  # ... unless what scores like it is of the same days
+EVENT_RIVALS = 10  # more memories than this that score like it, and there is no clear one
 UNNAMED_FACTOR = 0.8  # for what others said, where the query names the author of some candidate
 AUTHOR_MIN_MEMORIES = 3  # candidates that must share an author, before a name in the query counts
 RECENCY_EXPONENT = 0.1  # of freshness, times the intent's weight: days reorder equals, not good and bad matches

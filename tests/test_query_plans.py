@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import AsyncIterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -152,6 +152,19 @@ async def test_vectors_are_read_from_the_covering_index(filled: tuple[Database, 
     run = [node for node in plan if node.get("Actual Loops")]
     assert scanned_whole(run) == []
     assert [node["Node Type"] for node in run if "Index Name" in node] == ["Index Only Scan"]
+
+
+@MODES
+async def test_what_happened_then_is_found_over_the_index_on_time(filled: tuple[Database, UUID], mode: str) -> None:
+    database, org_id = filled
+    bounds = {"since": START - timedelta(hours=1), "until": None, "compared": 500}
+    async with database.tenant(org_id) as connection:
+        plan = await explain(
+            connection, mode, "nearest_in_time", org_id=org_id, namespace_id=NAMESPACE, vector=VECTOR, **bounds
+        )
+    run = [node for node in plan if node.get("Actual Loops")]
+    assert scanned_whole(run) == []
+    assert "memories_occurred_idx" in scans(run, "Index Scan") | scans(run, "Bitmap Index Scan")
 
 
 @MODES

@@ -125,7 +125,9 @@ def render_hit(hit: Hit) -> HitOut:
 def _render_time_range(asked: TimeRange | None) -> TimeRangeOut | None:
     if asked is None:
         return None
-    return TimeRangeOut.model_construct(start=asked.start, end=asked.end, phrase=asked.phrase)
+    return TimeRangeOut.model_construct(
+        start=asked.start, end=asked.end, phrase=asked.phrase, granularity=pascal(asked.granularity)
+    )
 
 
 def render_recall(recall: Recall, took_ms: float) -> RecallOut:

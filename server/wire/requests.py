@@ -49,6 +49,7 @@ MAX_TOKEN_BUDGET = 1_000_000
 ContextTokenBudget = Annotated[Whole, Field(ge=MIN_CONTEXT_TOKENS, le=MAX_CONTEXT_TOKENS)]
 TokenBudget = Annotated[Whole, Field(ge=1, le=MAX_TOKEN_BUDGET)]
 QUERY_OR_URL = ConfigDict(json_schema_extra={"anyOf": [{"required": ["query"]}, {"required": ["url"]}]})
+TimeZone = Annotated[Text, Field(max_length=64, description="Where `yesterday` is meant: an IANA name.")]
 Ttl = Annotated[Whole, Field(ge=1, le=MAX_TTL_SECONDS)]
 
 
@@ -151,7 +152,7 @@ class RecallBody(Body):
     explain: Annotated[bool, Field(description="Also answer every candidate and every factor.")] = False
     learn: Annotated[bool, Field(description="False leaves no trace of this recall.")] = True
     at: Annotated[Moment | None, Field(description="Answer only what was valid at this time.")] = None
-    time_zone: Annotated[Text, Field(max_length=64, description="Where `yesterday` is meant: an IANA name.")] = "UTC"
+    time_zone: TimeZone = "UTC"
 
     @model_validator(mode="after")
     def _asks_something(self) -> "RecallBody":
@@ -194,6 +195,7 @@ class ContextBody(Body):
     url: Text | None = None
     project: Text | None = None
     format: ContextFormat = "markdown"
+    time_zone: TimeZone = "UTC"
 
     @model_validator(mode="after")
     def _asks_something(self) -> "ContextBody":
@@ -210,6 +212,7 @@ class ContextBody(Body):
             url=self.url,
             project=self.project,
             format=self.format,
+            time_zone=self.time_zone,
         )
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, Field, WithJsonSchema
 
-from memoria.vocabulary import Confidence, ContextMode, Intervention
+from memoria.vocabulary import Confidence, ContextMode, Granularity, Intervention
 from server.wire.fields import pascal
 from server.wire.intentions import IntentionOut
 
@@ -99,6 +99,7 @@ class TimeRangeOut(BaseModel):
     start: datetime | None
     end: datetime | None
     phrase: str
+    granularity: Annotated[str, names(Granularity), Field(description="How exact it is; an event bounds it.")]
 
 
 class RecallOut(BaseModel):

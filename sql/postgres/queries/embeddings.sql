@@ -47,6 +47,25 @@ group by memory_id
 order by cosine desc, memory_id desc
 limit :limit;
 
+-- name: nearest_in_time
+-- Compare the query with the latest memories of a time (a bound that is null is open), packed as by nearest_by_graph.
+select string_agg(int8send(compared.memory_id) || float8send(compared.cosine), ''::bytea)
+from (
+    select e.memory_id, max(1 - (e.embedding <=> :vector::halfvec)) as cosine
+    from (
+        select memory_id
+        from memories
+        where org_id = :org_id and namespace_id = :namespace_id
+          and occurred_at >= coalesce(:since::timestamptz, '-infinity')
+          and occurred_at < coalesce(:until::timestamptz, 'infinity')
+        order by occurred_at desc
+        limit :compared
+    ) of_then
+    join embeddings e
+        on e.org_id = :org_id and e.namespace_id = :namespace_id and e.memory_id = of_then.memory_id
+    group by e.memory_id
+) compared;
+
 -- name: read_cosines
 -- Compare the query with the given memories, each by its nearest passage.
 select memory_id, max(1 - (embedding <=> :vector::halfvec)) as cosine
