@@ -16,6 +16,7 @@ from memoria.vocabulary import (
     DENIED_SHARE,
     FRAME_COSINE,
     FRAME_WORDS,
+    NAMED_WORDING_SHARE,
     NAMES_SHARE,
     NARROW_SLOT_WORDS,
     NEWER_SENTENCES,
@@ -23,6 +24,7 @@ from memoria.vocabulary import (
     SAME_EVENT_WORDS,
     SUBJECT_COSINE,
     SUBJECT_SHARE,
+    SUPPOSED_COSINE,
     VALUE_SHARE,
     WIDE_VALUE_SHARE,
     WORDING_COSINE,
@@ -249,7 +251,7 @@ class Comparison:
 
     def contradicts(self) -> bool:
         """Tell whether both cannot hold."""
-        if self._is_denied() or self._has_another_role():
+        if self._is_denied() or self._has_another_role() or self._was_only_supposed():
             return True
         mine, theirs = self.subjects
         if mine and theirs and mine.isdisjoint(theirs):
@@ -272,6 +274,11 @@ class Comparison:
         """Tell whether the two give the same person different occupations."""
         roles, others = self.older.roles, self.newer.roles
         return bool(roles and others) and roles.isdisjoint(others) and self.subjects[0] == self.subjects[1]
+
+    def _was_only_supposed(self) -> bool:
+        """Tell whether the older statement only supposes what the newer one knows better."""
+        known = self.older.supposes and not self.newer.supposes
+        return known and self.same_name and self.cosine >= SUPPOSED_COSINE
 
     def _happened_to_another(self) -> bool:
         """Tell whether the newer statement says of another what the older says of someone.
@@ -328,7 +335,8 @@ class Comparison:
 
     def _is_worded_otherwise(self) -> bool:
         """Tell whether near-equal statements about the same have different words in one place."""
-        if self.subjects[0] != self.subjects[1] or self.share < WORDING_SHARE or self.cosine < WORDING_COSINE:
+        least = NAMED_WORDING_SHARE if self.same_name else WORDING_SHARE
+        if self.subjects[0] != self.subjects[1] or self.share < least or self.cosine < WORDING_COSINE:
             return False
         return bool(self.aligned.slots) or bool(self.aligned.only_older and self.aligned.only_newer)
 

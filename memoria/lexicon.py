@@ -72,6 +72,7 @@ STANCES = (
     "אולי רק כנראה אם כמעט"
 )
 PLACES = "in on at by for with to into onto about of than ב על אל עם"
+HEDGES = "may might could maybe perhaps possibly probably presumably apparently supposedly likely אולי כנראה"
 LIMITS = "only exclusively solely רק"
 PERSONS = {
     "I": "i me my mine myself אני שלי",
@@ -217,6 +218,7 @@ OPPOSITES = (
     "synchronous / asynchronous async",
     "introvert introverted / extrovert extroverted",
     "optimistic / pessimistic",
+    "advocate supporter proponent ally / opponent critic adversary",
     "guilty / innocent",
     "permanent / temporary",
     "domestic / foreign international",

@@ -335,10 +335,12 @@ WIDE_VALUE_SHARE = 0.5  # ... also among many other words
 NARROW_SLOT_WORDS = 3  # ... than so many
 SUBJECT_SHARE = 0.4  # the same is said of another
 SAME_EVENT_WORDS = 4  # words besides names that tell one event, which did not happen to both
+SUPPOSED_COSINE = 0.6  # what is known takes the place of what was supposed of the same name
 NAMES_SHARE = 0.5  # each names someone whom the other does not
 FRAME_WORDS = 2  # words besides the name that two statements begin with, before they go on with something else
 FRAME_COSINE = 0.6  # ... from which on one such word is enough
 WORDING_SHARE = 0.6  # plain words differ in one place
+NAMED_WORDING_SHARE = 0.4  # ... of two statements that begin with the same name
 WORDING_COSINE = 0.7  # ... of texts so like each other
 
 # Consolidation.

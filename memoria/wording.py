@@ -13,6 +13,7 @@ from memoria.lexicon import (
     BROADER,
     CLASSES,
     COLLECTING,
+    HEDGES,
     LIMITS,
     NEGATORS,
     NUMBER_WORDS,
@@ -74,6 +75,8 @@ _LIMITS = frozenset(LIMITS.split())
 _PERSONS = {word: person for person, words in PERSONS.items() for word in words.split()}
 _ACRONYMS = frozenset(("US", "IT"))  # in small letters they are other words
 _BEFORE_NAMES = frozenset(("both", "all"))
+_HEDGES = frozenset(HEDGES.split())
+AUTHOR_WORDS = 3  # before a colon: more of them are what is said, not who says it
 _NO_LINES: frozenset[int] = frozenset()
 _NO_KEYS: frozenset[str] = frozenset()
 
@@ -107,8 +110,9 @@ class Reading:
     `roles` are the occupations that it gives to someone, `labels` the numbers that tell its subject from others of its
     kind ("run 12 failed"), `persons` whom it means by pronouns, in order, `stances` the words that say how far
     something holds, `places` its prepositions, `marks` the signs that are no punctuation, and identifiers as written.
-    `asks` tells that a question, an order or an exclamation is in it, `limits` that it says "only", `changes` that it
-    states a change, `occasion` that it speaks of one occasion rather than of what holds.
+    `asks` tells that a question, an order or an exclamation is in it, `supposes` that it is only supposed, `limits`
+    that it says "only", `changes` that it states a change, `occasion` that it speaks of one occasion, not of what
+    holds.
     """
 
     words: tuple[Word, ...]
@@ -121,6 +125,7 @@ class Reading:
     marks: tuple[str, ...]
     sentences: int
     asks: bool
+    supposes: bool
     limits: bool
     changes: bool
     occasion: bool
@@ -138,7 +143,9 @@ class Reading:
 def read_statement(text: str) -> Reading:
     """Read what a text states: without its questions, orders and exclamations, and apart from who says it."""
     author = author_of(text, {})
-    said = text[len(author) + 1 :] if author and text.startswith(f"{author}:") else text
+    if author and len(author.split()) > AUTHOR_WORDS:
+        author = None
+    said = text[len(author) + 1 :] if author else text
     spoken = _sentences(said)
     stated = [each for each in spoken if not each.rstrip().endswith(("?", "!")) and not _ORDER.match(each)]
     return replace(_read(stated, said, asks=len(stated) < len(spoken)), author=author)
@@ -171,6 +178,7 @@ def _read(sentences: list[str], text: str, *, asks: bool) -> Reading:
         marks=(*sorted(_PLAIN_PUNCTUATION.sub("", text)), *filter(_is_identifier, written)),
         sentences=len(sentences),
         asks=asks,
+        supposes=not _HEDGES.isdisjoint(bare),
         limits=not _LIMITS.isdisjoint(bare),
         changes=bool(_CHANGE.search(whole)),
         occasion=bool(_OCCASION.search(whole)),
