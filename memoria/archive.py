@@ -7,6 +7,7 @@ from uuid import UUID
 from memoria import memories
 from memoria.database import Connection
 from memoria.memory_events import NewEvent, record_events
+from memoria.succession import take_place_again
 from memoria.vocabulary import MemoryState
 
 SENT_AGAIN = "the same content was sent again"
@@ -23,8 +24,8 @@ async def restore(
 ) -> int:
     """Restore those of the memories that are archived, with their parts, and return how many there were.
 
-    They go back to the state they were archived from: what was superseded or quarantined stays so. Restoring counts
-    as use, so that no policy archives them again at once.
+    They go back to the state they were archived from: what was superseded or quarantined stays so, and what they had
+    superseded is so again. Restoring counts as use, so that no policy archives them again at once.
     """
     archived = await memories.lock_archived(connection, org_id, ids)
     if not archived:
@@ -35,4 +36,5 @@ async def restore(
     fields = {"state_before": MemoryState.ARCHIVED.value} | ({"why": why} if why else {})
     events = [NewEvent(memory_id, "restored", version, fields) for memory_id, (version, _) in archived.items()]
     await record_events(connection, org_id, events, at=now, key_id=key_id)
+    await take_place_again(connection, org_id, sorted(archived), now)
     return len(archived)

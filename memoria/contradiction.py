@@ -1,312 +1,367 @@
-"""Tell whether two statements say the same, give one thing different values, or state that it has changed.
+"""Judge by rule whether a newer statement contradicts an older one, changes it, or leaves it as it is.
 
-Pure rules over words: no model, no network. Two statements are about the same thing when they share most of their
-telling words. They differ in a value when what one puts in a place of the other is a number, a date, a name, a
-negation, an opposite, or simply another word. `benchmarks/updates` measures both directions: updates that must be
-found, and synonyms that must not.
+Two statements are aligned word by word. They contradict each other where one denies what the other says, or where they
+run alike and have different values in the same place. Likeness of topic alone decides nothing.
 """
 
-import re
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from enum import StrEnum
-from functools import lru_cache
-from itertools import takewhile
+from itertools import groupby
 
-from memoria.lexical import query_terms
-from memoria.values import (
-    ADDRESSES,
-    CHANGE_PHRASES,
-    CONTRASTS,
-    FILLERS,
-    GENERAL_WORDS,
-    HEDGES,
-    NEGATIONS,
-    OPPOSITES,
-    PREDICATES,
-    RESTRICTIONS,
-    SYNONYMS,
-    number_of,
-    value_class,
-)
 from memoria.vocabulary import (
-    CONTRADICTION_ALIGNED,
-    CONTRADICTION_SHARED,
-    CONTRADICTION_WORDS,
-    HEDGED_COSINE,
-    NAMED_COSINE,
-    NAMESAKE_COSINE,
-    NAMESAKE_WORDS,
-    RESTRICTION_COSINE,
-    RESTRICTION_WORDS,
-    SPEECH_ALIGNED,
-    SPEECH_COSINE,
-    STATEMENT_WORDS,
+    CONTRADICTION_CHARACTERS,
+    DENIED_SHARE,
+    FRAME_COSINE,
+    FRAME_WORDS,
+    NAMED_WORDING_SHARE,
+    NAMES_SHARE,
+    NARROW_SLOT_WORDS,
+    NEWER_SENTENCES,
+    OLDER_SENTENCES,
+    SAME_EVENT_WORDS,
     SUBJECT_COSINE,
-    SYNONYM_COSINE,
+    SUBJECT_SHARE,
+    SUPPOSED_COSINE,
+    VALUE_SHARE,
+    WIDE_VALUE_SHARE,
+    WORDING_COSINE,
+    WORDING_SHARE,
 )
-
-_WORD = re.compile(r"[^\W_]+(?:['’.,:/-][^\W_]+)*")
-_SPEAKER = re.compile(r"[^\W\d_]+(?: [^\W\d_]+)?: ")
-_SENTENCE_START = re.compile(r"(?:^|[.!?]\s+|\n\s*)([^\W_]+)")
+from memoria.wording import (
+    Kind,
+    Reading,
+    Word,
+    are_opposites,
+    collected_word,
+    exclude_each_other,
+    is_broader,
+    is_value,
+    mean_the_same,
+    read_everything,
+    read_statement,
+    relation_of,
+    subject_of,
+    synonyms_of,
+)
 
 
 class Verdict(StrEnum):
     """Say how a newer statement stands to an older one.
 
-    `UNRELATED`: they are about different things, or one only adds to the other. `AGREE`: they say the same. `DIFFER`:
-    they give one thing different values. `CHANGES`: the newer one says that it has changed.
+    `DIFFER`: both cannot hold, and neither says which does. `CHANGES`: the newer one says that it has become so.
     """
 
-    UNRELATED = "unrelated"
     AGREE = "agree"
     DIFFER = "differ"
     CHANGES = "changes"
+    UNRELATED = "unrelated"
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
-    """Hold a text read once: its words as written, in small letters, and what they are worth.
+class Slot:
+    """Be a place where two statements that otherwise run alike say different things."""
 
-    `names` are its proper names (`name_order`: as they first occur), `numbers` its numbers in figures, `labels` those
-    that tell one thing from another of its kind (run 12), `negated` whether it denies, `restricts` whether it narrows
-    down (only, instead, rather), `contrasts` whether it sets one thing against another (while, but), `hedges` whether
-    it only supposes, `named` whom or what it says to be a such-and-such ('' if none), `changed` whether it states a
-    change, `asserts` whether it says anything of a subject, `spoken` whether it is a line of a conversation, `terms`
-    the stems of its telling words.
-    """
+    older: tuple[Word, ...]
+    newer: tuple[Word, ...]
 
-    words: tuple[str, ...]
-    names: frozenset[str]
-    numbers: frozenset[str]
-    labels: frozenset[str]
-    name_order: tuple[str, ...]
-    negated: bool
-    restricts: bool
-    contrasts: bool
-    hedges: bool
-    named: str
-    changed: bool
-    asserts: bool
-    spoken: bool
-    terms: frozenset[str]
+    @property
+    def narrow(self) -> bool:
+        """Tell whether it is small enough to hold one value."""
+        return max(len(self.older), len(self.newer)) <= NARROW_SLOT_WORDS
+
+    @property
+    def excludes(self) -> bool:
+        """Tell whether one side has a value that a value of the other excludes."""
+        return any(exclude_each_other(first, second) for first in self.older for second in self.newer)
+
+    @property
+    def excludes_always(self) -> bool:
+        """Tell whether they exclude each other even where many things hold at once: by number, or as opposites."""
+        return any(
+            are_opposites(first.key, second.key) or (first.kind is second.kind is Kind.NUMBER)
+            for first in self.older
+            for second in self.newer
+        )
+
+    @property
+    def broadens(self) -> bool:
+        """Tell whether one side is a single word for the kind of thing that the other names."""
+        return any(
+            len(one) == 1 and any(is_broader(one[0], word) for word in other)
+            for one, other in ((self.older, self.newer), (self.newer, self.older))
+        )
 
 
-def judge(older: str, newer: str, cosine: float) -> Verdict:
-    """Compare a newer statement with an older one; `cosine` is that of their vectors."""
-    first, second = read_statement(older), read_statement(newer)
-    if first.words == second.words:
-        return Verdict.AGREE
-    if not (first.asserts and second.asserts) or max(len(first.words), len(second.words)) > STATEMENT_WORDS:
-        return Verdict.UNRELATED
-    if not _same_subject(first, second, cosine):
-        return Verdict.UNRELATED
-    if not _differs(first, second, cosine):
-        return Verdict.AGREE if values_agree(older, newer) else Verdict.UNRELATED
-    return Verdict.CHANGES if second.changed else Verdict.DIFFER
+@dataclass(frozen=True, slots=True)
+class Alignment:
+    """Hold how two statements run alongside each other: what they share, where they differ, what only one says."""
+
+    shared: tuple[tuple[Word, Word], ...]
+    slots: tuple[Slot, ...]
+    only_older: tuple[Word, ...]
+    only_newer: tuple[Word, ...]
+
+    def missing(self) -> list[Word]:
+        """List the older statement's words that the newer one lacks."""
+        return [*(word for slot in self.slots for word in slot.older), *self.only_older]
+
+    def added(self) -> list[Word]:
+        """List the newer statement's words that the older one lacks."""
+        return [*(word for slot in self.slots for word in slot.newer), *self.only_newer]
+
+
+def align(older: Sequence[Word], newer: Sequence[Word]) -> Alignment:
+    """Align two statements by their words; what moved, or has a synonym on the other side, is shared, too."""
+    first = [relation_of(word.key) for word in older]
+    second = [relation_of(word.key) for word in newer]
+    shared: list[tuple[Word, Word]] = []
+    gaps: list[tuple[range, range]] = []
+    for tag, start, end, other_start, other_end in SequenceMatcher(None, first, second, autojunk=False).get_opcodes():
+        if tag == "equal":
+            shared += zip(older[start:end], newer[other_start:other_end], strict=True)
+        else:
+            gaps.append((range(start, end), range(other_start, other_end)))
+    left = {position for positions, _ in gaps for position in positions}
+    free = {position for _, positions in gaps for position in positions}
+    for position in sorted(left):
+        alike = synonyms_of(older[position].key) | {older[position].key}
+        same = next((other for other in sorted(free) if newer[other].key in alike), None)
+        if same is not None:
+            left.discard(position)
+            free.discard(same)
+            shared.append((older[position], newer[same]))
+    rest = [
+        (tuple(older[p] for p in one if p in left), tuple(newer[p] for p in other if p in free)) for one, other in gaps
+    ]
+    return Alignment(
+        tuple(shared),
+        tuple(Slot(one, other) for one, other in rest if one and other),
+        tuple(word for one, other in rest if not other for word in one),
+        tuple(word for one, other in rest if not one for word in other),
+    )
 
 
 def values_agree(first: str, second: str) -> bool:
-    """Say whether two texts give everything the same value, so that one may stand for both.
+    """Tell whether two texts may be merged as repetitions of each other.
 
-    Strict: numbers, dates, names and negations are equal, and no telling word of one stands in the place of another
-    of the other, but for inflection and a short list of synonyms.
+    Numbers, dates, names, negations, who speaks and what is only possible must be the same on both sides, and in the
+    same order; no word may stand where the other text has another one. One of them may say more in plain words.
     """
-    one, two = read_statement(first), read_statement(second)
-    if one.negated != two.negated or one.numbers != two.numbers or one.labels != two.labels or one.names != two.names:
+    if first == second:
+        return True
+    one, other = read_everything(first), read_everything(second)
+    if not one.words or not other.words or _manner(one) != _manner(other) or _values(one) != _values(other):
         return False
-    if _values(one) != _values(two) or _swapped(one, two):
+    if one.places - other.places and other.places - one.places:
         return False
-    return all(_same_words(removed, added) for removed, added in _replacements(one, two))
+    return _same_words(one, other) and _same_words(other, one)
 
 
-@lru_cache(maxsize=4096)
-def read_statement(text: str) -> Statement:
-    """Read what a text states."""
-    written = _WORD.findall(text.replace("’", "'"))
-    small = tuple(word.casefold() for word in written)
-    starts = {match.casefold() for match in _SENTENCE_START.findall(text)}
-    inside = {word.casefold() for word in written[1:] if word[:1].isupper() and word.casefold() not in starts}
-    names = set(inside)
-    for word, following in zip(written, [*written[1:], ""], strict=False):
-        # A capital at the start of a sentence is a name's only where another follows, as in "Ada Lovelace".
-        if word[:1].isupper() and following[:1].isupper() and word.casefold() not in NEGATIONS:
-            names |= {word.casefold(), following.casefold()}
-    names = {_bare(name) for name in names if name not in FILLERS and len(name) > 1 and not value_class(name)}
-    joined = f" {' '.join(small)} "
-    labels = _labels(small)
-    return Statement(
-        words=small,
-        names=frozenset(names),
-        name_order=tuple(dict.fromkeys(bare for word in small if (bare := _bare(word)) in names)),
-        restricts=not RESTRICTIONS.isdisjoint(small),
-        named=_named(small, names),
-        hedges=not HEDGES.isdisjoint(small),
-        contrasts=not CONTRASTS.isdisjoint(small),
-        numbers=frozenset(number for word in small if (number := number_of(word)) is not None) - labels,
-        labels=labels,
-        negated=any(word in NEGATIONS or word.endswith("n't") for word in small),
-        changed=any(f" {phrase} " in joined for phrase in CHANGE_PHRASES),
-        asserts=_asserts(small),
-        spoken=_is_speech(text, small),
-        terms=frozenset(query_terms(text)),
+def _same_words(one: Reading, other: Reading) -> bool:
+    """Tell whether two texts run alike, of which one may say more."""
+    mine, theirs = [word.key for word in one.words], [word.key for word in other.words]
+    if Counter(mine) == Counter(theirs):
+        return _turned(mine, theirs)
+    aligned = align(one.words, other.words)
+    if aligned.slots or (aligned.only_older and aligned.only_newer):
+        return False
+    common = set(mine) & set(theirs)
+    orders = ([key for key, _ in groupby(each) if key in common] for each in (mine, theirs))
+    return next(orders) == next(orders)
+
+
+def judge(older: str, newer: str, cosine: float) -> Verdict:
+    """Judge a newer statement against an older one; `cosine` is that of their vectors.
+
+    Questions, orders and exclamations state nothing, and a text of many sentences is not one statement: about those
+    the verdict is `unrelated`, unless the newer one holds a sentence that the older one is contradicted by.
+    """
+    if cosine < SUBJECT_COSINE or max(len(older), len(newer)) > CONTRADICTION_CHARACTERS:
+        return Verdict.UNRELATED
+    before, after = read_statement(older), read_statement(newer)
+    if not _comparable(before, after):
+        return Verdict.UNRELATED
+    clauses = [_compare(before, after, part, cosine) for part in (*after.clauses(), after.words)]
+    if any(clause.contradicts() for clause in clauses):
+        return Verdict.CHANGES if after.changes else Verdict.DIFFER
+    return Verdict.AGREE if max(clause.share for clause in clauses) >= WORDING_SHARE else Verdict.UNRELATED
+
+
+def _comparable(older: Reading, newer: Reading) -> bool:
+    """Tell whether two readings are statements, by and about the same person, and not of two occasions."""
+    if not older.words or not newer.words or older.asks:
+        return False
+    if older.sentences > OLDER_SENTENCES or newer.sentences > NEWER_SENTENCES:
+        return False
+    if older.labels != newer.labels:
+        return False
+    persons = set(older.persons), set(newer.persons)
+    if older.author != newer.author and ((older.author and newer.author) or "I" in persons[0] | persons[1]):
+        return False
+    if (persons[0] ^ persons[1]) & {"I", "you"}:
+        return False
+    others = [each & {"he", "she"} for each in persons]
+    if all(others) and others[0].isdisjoint(others[1]) and not subject_of(older.words) and not subject_of(newer.words):
+        return False
+    return newer.changes or not (older.occasion and newer.occasion)
+
+
+def _compare(older: Reading, newer: Reading, part: tuple[Word, ...], cosine: float) -> "Comparison":
+    """Align two statements, leaving out the places where one only says it more broadly."""
+    found = align(older.words, part)
+    slots = tuple(slot for slot in found.slots if not slot.broadens)
+    shared_words = sum(word.kind is not Kind.NAME for word, _ in found.shared)
+    plain = sum(word.kind is not Kind.NAME for word in older.words)
+    return Comparison(
+        older,
+        newer,
+        part,
+        cosine,
+        Alignment(found.shared, slots, found.only_older, found.only_newer),
+        (subject_of(older.words), subject_of(part)),
+        shared_words,
+        shared_words / plain if plain else len(found.shared) / len(older.words),
     )
 
 
-def _labels(words: Sequence[str]) -> frozenset[str]:
-    """Find the numbers that stand by a noun before anything is said of it: they name the thing, as in `deploy 412`."""
-    labels: set[str] = set()
-    for place, word in enumerate(words):
-        if word in PREDICATES or (place and word.endswith(("ed", "s"))):
-            break
-        if place and word[0].isdigit() and words[place - 1] not in FILLERS and (number := number_of(word)):
-            labels.add(number)
-    return frozenset(labels)
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Compare an older statement with one clause of a newer one, or with all of it (`part`).
 
-
-def _named(words: Sequence[str], names: set[str]) -> str:
-    """Name the subject of `<names> is a ...`; '' where a text says no such thing, or says it besides (also)."""
-    subject = list(takewhile(lambda word: _bare(word) in names, words))
-    says = tuple(words[len(subject) : len(subject) + 2])
-    return " ".join(subject) if says in (("is", "a"), ("is", "an")) and "also" not in words else ""
-
-
-def _asserts(words: Sequence[str]) -> bool:
-    """Say whether a text says something of its subject; a mere name (`deploy of the shop`) does not."""
-    return any(word in PREDICATES or not word.isascii() or word.endswith(("ed", "s")) for word in words[1:])
-
-
-def _is_speech(text: str, words: Sequence[str]) -> bool:
-    """Say whether a text is a line of a conversation rather than a statement: who speaks, to whom, asking what."""
-    return bool(_SPEAKER.match(text)) or "?" in text or "!" in text or not ADDRESSES.isdisjoint(words)
-
-
-def _same_subject(first: Statement, second: Statement, cosine: float) -> bool:
-    """Say whether two statements are about the same thing: alike, and with most telling words in common.
-
-    What is said in a conversation asserts little: two lines of speech must be nearly the same.
+    `subjects` are the names that the two begin with, `shared_words` counts the words besides names that both have,
+    `share` is their share of the older statement's, 0-1.
     """
-    if first.spoken or second.spoken:
-        return cosine >= SPEECH_COSINE and _aligned(first, second) >= SPEECH_ALIGNED
-    if cosine < SUBJECT_COSINE or first.labels != second.labels:
-        return False
-    if first.names & second.names:
-        besides = len(first.terms & second.terms - _stems(first.names | second.names))
-        if second.restricts and cosine >= RESTRICTION_COSINE and besides >= RESTRICTION_WORDS:
+
+    older: Reading
+    newer: Reading
+    part: tuple[Word, ...]
+    cosine: float
+    aligned: Alignment
+    subjects: tuple[frozenset[str], frozenset[str]]
+    shared_words: int
+    share: float
+
+    @property
+    def same_name(self) -> bool:
+        """Tell whether both begin with the same name."""
+        return bool(self.subjects[0]) and self.subjects[0] == self.subjects[1]
+
+    def contradicts(self) -> bool:
+        """Tell whether both cannot hold."""
+        if self._is_denied() or self._has_another_role() or self._was_only_supposed():
             return True
-        if first.named and first.named == second.named and cosine >= NAMED_COSINE:
+        mine, theirs = self.subjects
+        if mine and theirs and mine.isdisjoint(theirs):
+            return self._happened_to_another()
+        if len(self.aligned.slots) > 1 and not mine & theirs and not self.newer.changes:
+            return False  # with another subject, other things are said of it
+        if self._has_another_value() or self._turns_to_the_opposite():
             return True
-        if first.hedges and not second.hedges and cosine >= HEDGED_COSINE:
-            return True
-        if first.names == second.names and cosine >= NAMESAKE_COSINE and besides >= NAMESAKE_WORDS:
-            return True
-    shared, all_terms = first.terms & second.terms, first.terms | second.terms
-    if _aligned(first, second) >= CONTRADICTION_ALIGNED and shared:
-        return True
-    return len(shared) >= CONTRADICTION_WORDS and len(shared) >= CONTRADICTION_SHARED * len(all_terms)
+        if any(map(self._collects, self.aligned.slots)):
+            return False
+        return self._names_others() or self._is_limited() or self._goes_on_otherwise() or self._is_worded_otherwise()
+
+    def _is_denied(self) -> bool:
+        """Tell whether one denies what the other says of the same."""
+        flipped = [word for word, other in self.aligned.shared if word.negated != other.negated]
+        named = any(word.kind is Kind.NAME and word.key not in self.subjects[0] for word in flipped)
+        return bool(flipped) and (self.share >= DENIED_SHARE or (named and self.same_name))
+
+    def _has_another_role(self) -> bool:
+        """Tell whether the two give the same person different occupations."""
+        roles, others = self.older.roles, self.newer.roles
+        return bool(roles and others) and roles.isdisjoint(others) and self.subjects[0] == self.subjects[1]
+
+    def _was_only_supposed(self) -> bool:
+        """Tell whether the older statement only supposes what the newer one knows better."""
+        known = self.older.supposes and not self.newer.supposes
+        return known and self.same_name and self.cosine >= SUPPOSED_COSINE
+
+    def _happened_to_another(self) -> bool:
+        """Tell whether the newer statement says of another what the older says of someone.
+
+        Two may do the same, unless it is told in so many words that it is one event, or the first is named in contrast.
+        """
+        if self.share < SUBJECT_SHARE:
+            return False
+        own = {word.key for word in self.part}
+        moved = {word.key for _, word in self.aligned.shared}
+        elsewhere = {word.key for word in self.newer.words} - own
+        return self.shared_words >= SAME_EVENT_WORDS or not self.subjects[0].isdisjoint(moved | elsewhere)
+
+    def _has_another_value(self) -> bool:
+        """Tell whether a value stands where the other has one that excludes it."""
+        if self.share < VALUE_SHARE:
+            return False
+        slots = [slot for slot in self.aligned.slots if slot.narrow or self.share >= WIDE_VALUE_SHARE]
+        return any(slot.excludes_always if self._collects(slot) else slot.excludes for slot in slots)
+
+    def _turns_to_the_opposite(self) -> bool:
+        """Tell whether the same person does the opposite: "enjoys ..." and "dislikes ..."."""
+        verbs = [next((word for word in words if word.kind is not Kind.NAME), None) for words in self._both]
+        return self.same_name and None not in verbs and are_opposites(*(word.key for word in verbs if word))
+
+    def _names_others(self) -> bool:
+        """Tell whether each names someone whom the other does not, in words that are otherwise much the same."""
+        if self.share < NAMES_SHARE:
+            return False
+        return all(
+            any(word.kind is Kind.NAME for word in words) for words in (self.aligned.missing(), self.aligned.added())
+        )
+
+    def _is_limited(self) -> bool:
+        """Tell whether the newer statement says "only" and leaves out a value that the older one has."""
+        return (
+            self.newer.limits
+            and self.same_name
+            and self.shared_words > 0
+            and any(is_value(word) for word in self.aligned.missing())
+        )
+
+    def _goes_on_otherwise(self) -> bool:
+        """Tell whether both begin with the same name and words, and go on with something else."""
+        if not self.same_name or not self.aligned.slots:
+            return False
+        alike = 0
+        for word, other in zip(*self._both, strict=False):
+            if not mean_the_same(word, other):
+                break
+            alike += 1
+        alike -= len(self.subjects[0])
+        return alike >= FRAME_WORDS or (alike > 0 and self.cosine >= FRAME_COSINE)
+
+    def _is_worded_otherwise(self) -> bool:
+        """Tell whether near-equal statements about the same have different words in one place."""
+        least = NAMED_WORDING_SHARE if self.same_name else WORDING_SHARE
+        if self.subjects[0] != self.subjects[1] or self.share < least or self.cosine < WORDING_COSINE:
+            return False
+        return bool(self.aligned.slots) or bool(self.aligned.only_older and self.aligned.only_newer)
+
+    def _collects(self, slot: Slot) -> bool:
+        """Tell whether a slot holds one of the things that may hold at once: what someone likes, or has seen."""
+        return collected_word(self.older.words) is slot.older[0]
+
+    @property
+    def _both(self) -> tuple[tuple[Word, ...], tuple[Word, ...]]:
+        return self.older.words, self.part
 
 
-def _differs(first: Statement, second: Statement, cosine: float) -> bool:
-    """Say whether something in the one has another value in the other."""
-    if first.negated != second.negated or (second.restricts and not first.restricts):
-        return True
-    if _swapped(first, second) or (second.contrasts and not first.contrasts and second.names - first.names):
-        return True
-    for ours, theirs in (
-        (first.numbers, second.numbers),
-        (first.names, second.names),
-        (_values(first), _values(second)),
-    ):
-        if _excluding(ours - theirs, theirs - ours):
-            return True
-    if cosine >= SYNONYM_COSINE:
-        return False
-    return any(
-        not _same_words(removed, added)
-        and _tells(removed)
-        and _tells(added)
-        and not (_is_general(removed) or _is_general(added))
-        for removed, added in _replacements(first, second)
-    )
+def _manner(reading: Reading) -> tuple[object, ...]:
+    """Say how a text states what it states: asking, denying, as possible, by whom; "we" may be left out."""
+    persons = [person for person in reading.persons if person != "we"]
+    return reading.asks, reading.negations, reading.stances, persons, reading.marks
 
 
-def _swapped(first: Statement, second: Statement) -> bool:
-    """Say whether two statements are word for word the same, but that names have changed their places."""
-    if first.name_order == second.name_order or set(first.name_order) != set(second.name_order):
-        return False
-    ours, theirs = ([word for word in each.words if _bare(word) not in each.names] for each in (first, second))
-    matched = sum(block.size for block in SequenceMatcher(None, ours, theirs, autojunk=False).get_matching_blocks())
-    return "and" not in ours and matched >= CONTRADICTION_ALIGNED * max(len(ours), len(theirs))
+def _values(reading: Reading) -> tuple[Counter[str], set[str]]:
+    """Collect the numbers of a text, and the other values that it has."""
+    values = [word for word in reading.words if is_value(word)]
+    return Counter(word.key for word in values if word.kind is Kind.NUMBER), {word.key for word in values}
 
 
-def _excluding(ours: Iterable[object], theirs: Iterable[object]) -> bool:
-    """Say whether each has a value of a kind of which the other has another."""
-    kinds = [{value[0] if isinstance(value, tuple) else "" for value in values} for values in (ours, theirs)]
-    return bool(kinds[0] & kinds[1])
-
-
-def _aligned(first: Statement, second: Statement) -> float:
-    """Return which share of the shorter statement's words stand in the longer one in the same order."""
-    matcher = SequenceMatcher(None, first.words, second.words, autojunk=False)
-    matched = sum(block.size for block in matcher.get_matching_blocks())
-    return matched / max(1, min(len(first.words), len(second.words)))
-
-
-def _replacements(first: Statement, second: Statement) -> list[tuple[Sequence[str], Sequence[str]]]:
-    """List what one statement has in the place of something of the other."""
-    matcher = SequenceMatcher(None, first.words, second.words, autojunk=False)
-    return [
-        (first.words[i:j], second.words[k:m])
-        for kind, i, j, k, m in matcher.get_opcodes()
-        if kind != "equal" and (_telling(first.words[i:j]) or _telling(second.words[k:m]))
-    ]
-
-
-def _values(statement: Statement) -> frozenset[tuple[str, str]]:
-    """Collect the words that exclude others of their kind: weekdays, months, colours, opposites …"""
-    found = ((value_class(word), _bare(word)) for word in statement.words)
-    return frozenset((kind, word) for kind, word in found if kind)
-
-
-def _stems(names: frozenset[str]) -> frozenset[str]:
-    return frozenset(query_terms(" ".join(sorted(names))))
-
-
-def _telling(words: Sequence[str]) -> list[str]:
-    return [word for word in words if word not in FILLERS]
-
-
-def _tells(words: Sequence[str]) -> bool:
-    return bool(query_terms(" ".join(_telling(words)))) if _telling(words) else False
-
-
-def _is_general(words: Sequence[str]) -> bool:
-    """Say whether words name a kind of things only: in the place of one of the kind they contradict nothing."""
-    telling = _telling(words)
-    return len(telling) == 1 and _bare(telling[0]) in GENERAL_WORDS
-
-
-def _same_words(removed: Sequence[str], added: Sequence[str]) -> bool:
-    """Say whether two runs of words mean the same: equal but for inflection, fillers and synonyms."""
-    ours, theirs = _telling(removed), _telling(added)
-    if not ours or not theirs:
-        return not (set(ours) | set(theirs)) & OPPOSITES
-    return {_meaning(word) for word in ours} == {_meaning(word) for word in theirs}
-
-
-@lru_cache(maxsize=8192)
-def _meaning(word: str) -> str:
-    """Name what a word means: the first of its synonyms, or its stem."""
-    bare = number_of(word) or _bare(word)
-    return SYNONYMS.get(bare, bare)
-
-
-def _bare(word: str) -> str:
-    """Take the plural and the possessive off a word."""
-    word = word.removesuffix("'s").removesuffix("'")
-    if word.endswith("ies") and len(word) > 4:
-        return word[:-3] + "y"
-    if word.endswith("s") and not word.endswith(("ss", "us", "is")) and len(word) > 3:
-        return word[:-1]
-    return word
+def _turned(first: Sequence[str], second: Sequence[str]) -> bool:
+    """Tell whether one text is the other with its end moved to the front, as in "On Fridays we deploy"."""
+    doubled = [*first, *first]
+    return any(doubled[start : start + len(first)] == list(second) for start in range(len(first) or 1))

@@ -16,6 +16,7 @@ from memoria.forget import delete_everywhere
 from memoria.memory_events import NewEvent, record_events
 from memoria.records import Policy
 from memoria.standings import Move, Standings
+from memoria.succession import NEWER_ARCHIVED, give_back
 from memoria.tiers import OUT, TIERS, destinations, half_lives, retention
 from memoria.vocabulary import MemoryState
 
@@ -136,6 +137,8 @@ async def _move(connection: Connection, org_id: UUID, found: Standings, policy: 
         else:
             fields = {"from": TIERS[found.standing.tiers[at]].value, "to": TIERS[move.place].value, "why": why}
             events.append(NewEvent(move.memory_id, "migrated", move.version, fields))
+    going = [move.memory_id for move in moves if move.memory_id in states and move.place == OUT]
+    await give_back(connection, org_id, going, now, why=NEWER_ARCHIVED)
     await standings.move_memories(connection, org_id, [move for move in moves if move.memory_id in states], now)
     await record_events(connection, org_id, events, at=now, key_id=None)
     went = np.isin(found.ids, list(states))
@@ -157,6 +160,7 @@ async def _archive_excess(
     states = await standings.lock_movable(connection, org_id, chosen, now)
     moves = [move for move in chosen if move.memory_id in states]
     why = f"the namespace held more than {policy.max_memories} memories"
+    await give_back(connection, org_id, sorted(states), now, why=NEWER_ARCHIVED)
     await standings.move_memories(connection, org_id, moves, now)
     events = [_archived(move, states[move.memory_id], why) for move in moves]
     await record_events(connection, org_id, events, at=now, key_id=None)

@@ -31,7 +31,7 @@ from memoria.namespaces import Namespace, may_use
 from memoria.passages import mean_direction
 from memoria.records import Memory, MemoryPatch, NewMemory, Principal
 from memoria.release import release_members, rewrite_episodes_of
-from memoria.succession import give_back, settle, take_place_again
+from memoria.succession import NEWER_ARCHIVED, give_back, settle
 from memoria.tiers import TIERS_AS_TYPES
 from memoria.validation import hash_own
 from memoria.vocabulary import EdgeType, MemoryState, MemoryType, Source, Tier
@@ -291,9 +291,8 @@ async def move_state(
         return memory
     if memory.state is MemoryState.ARCHIVED:
         await archive.restore(connection, principal.org_id, [memory_id], now, key_id=principal.key_id)
-        await take_place_again(connection, principal.org_id, [memory_id], now)
         return (await memories.read_memories(connection, principal.org_id, [memory_id]))[memory_id]
-    await give_back(connection, principal.org_id, [memory_id], now, why="the newer memory was archived")
+    await give_back(connection, principal.org_id, [memory_id], now, why=NEWER_ARCHIVED)
     part_ids = await memories.list_part_ids(connection, principal.org_id, memory_id)
     await memories.set_state(connection, principal.org_id, [memory_id, *part_ids], state, now)
     await memory_events.record_event(

@@ -21,6 +21,7 @@ from memoria.vocabulary import SUBJECT_COSINE, EdgeType
 SESSION_KEY = "session_id"  # where something was said changes nothing about what it is about
 CHANGED = "a newer memory states a change"
 CONTRADICTED = "a newer memory gives another value"
+NEWER_ARCHIVED = "the newer memory was archived"
 
 
 @dataclass(slots=True)
@@ -97,6 +98,8 @@ async def give_back(connection: Connection, org_id: UUID, ids: Sequence[int], no
 
     Returns the ids of those that are active again. What another memory supersedes too stays as it is.
     """
+    if not ids:
+        return []
     superseded = [each for each in await successions.list_superseded_by(connection, org_id, ids) if each not in ids]
     if not superseded:
         return []

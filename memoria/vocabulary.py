@@ -371,19 +371,22 @@ MAX_POLICY_MEMORIES = 1_000_000_000
 
 # Contradiction: chosen on `benchmarks/updates` and on what ordinary conversations would flag.
 SUBJECT_COSINE = 0.45  # less alike than this, two statements are about different things
-CONTRADICTION_SHARED = 0.33  # share of the telling words of both that they must have in common
-CONTRADICTION_WORDS = 3  # ... and at least so many of them
-CONTRADICTION_ALIGNED = 0.6  # or this share of the shorter one's words, in the same order
-SYNONYM_COSINE = 0.97  # so alike, one other word is taken for a synonym, unless it is a value
-RESTRICTION_COSINE = 0.55  # enough where the newer one says only, instead, never ... of the same name
-RESTRICTION_WORDS = 1  # ... with so many telling words in common besides
-NAMESAKE_COSINE = 0.7  # enough where both name the same
-NAMESAKE_WORDS = 2  # ... with so many telling words in common besides
-HEDGED_COSINE = 0.6  # enough where the older one only supposes something of the same name
-NAMED_COSINE = 0.55  # enough where both say what the same one is (is a ...)
-STATEMENT_WORDS = 60  # a longer text is no single statement
-SPEECH_COSINE = 0.85  # two lines of a conversation must be so alike, and so nearly word for word the same
-SPEECH_ALIGNED = 0.75
+CONTRADICTION_CHARACTERS = 500  # a longer text is a document, not a statement
+OLDER_SENTENCES = 2  # of more sentences, one that no longer holds does not make the rest stale
+NEWER_SENTENCES = 4
+DENIED_SHARE = 0.3  # one denies what the other says
+VALUE_SHARE = 0.3  # a value stands in the place of another
+WIDE_VALUE_SHARE = 0.5  # ... also among many other words
+NARROW_SLOT_WORDS = 3  # ... than so many
+SUBJECT_SHARE = 0.4  # the same is said of another
+SAME_EVENT_WORDS = 4  # words besides names that tell one event, which did not happen to both
+SUPPOSED_COSINE = 0.6  # what is known takes the place of what was supposed of the same name
+NAMES_SHARE = 0.5  # each names someone whom the other does not
+FRAME_WORDS = 2  # words besides the name that two statements begin with, before they go on with something else
+FRAME_COSINE = 0.6  # ... from which on one such word is enough
+WORDING_SHARE = 0.6  # plain words differ in one place
+NAMED_WORDING_SHARE = 0.4  # ... of two statements that begin with the same name
+WORDING_COSINE = 0.7  # ... of texts so like each other
 
 # Consolidation.
 CONSOLIDATION_HOURS = 24  # default window, and how often a schedule consolidates

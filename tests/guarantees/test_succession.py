@@ -7,7 +7,7 @@ import pytest
 
 from memoria.embedding import Embedder
 from memoria.engine import Engine
-from memoria.records import Memory, MemoryPatch, NewMemory
+from memoria.records import Memory, MemoryPatch, NewMemory, PolicyChanges
 from memoria.vocabulary import CONTRADICTED_FACTOR, SUPERSEDED_FACTOR, EdgeType, MemoryState
 from tests.invariants import broken_invariants
 from tests.tenants import Tenant
@@ -99,6 +99,30 @@ async def test_the_older_one_is_back_in_force_when_the_newer_one_leaves(team: Te
     assert (await read(team, old)).state is MemoryState.ACTIVE
     assert await factor(team, old, "superseded") == 1.0
     assert await broken_invariants(team) == {}
+
+
+async def test_what_a_policy_archives_gives_its_place_back_until_it_is_sent_again(team: Tenant) -> None:
+    old = await team.encode(FRIDAYS, pinned=True)
+    team.clock.advance(days=1)
+    new = await team.encode(THURSDAYS_NOW)
+    await team.engine.upkeep.set_policy(team.principal, PolicyChanges({"max_memories": 1}))
+    await team.engine.upkeep.prune(team.principal, PolicyChanges({}))
+    assert (await read(team, new)).state is MemoryState.ARCHIVED
+    assert (await read(team, old)).state is MemoryState.ACTIVE
+    again = await team.encode(THURSDAYS_NOW)
+    assert again.id == new.id
+    assert (await read(team, old)).state is MemoryState.SUPERSEDED
+    assert await broken_invariants(team) == {}
+
+
+@pytest.mark.parametrize("changed", [THURSDAYS_NOW, "We deploy on Thursdays"])
+async def test_a_change_for_a_time_is_over_when_it_expires(team: Tenant, changed: str) -> None:
+    old = await team.encode(FRIDAYS)
+    team.clock.advance(days=1)
+    await team.encode(changed, ttl_seconds=3600)
+    assert await factor(team, old, "superseded") * await factor(team, old, "contradicted") < 1.0
+    team.clock.advance(hours=2)
+    assert await factor(team, old, "superseded") * await factor(team, old, "contradicted") == 1.0
 
 
 async def test_a_restored_change_supersedes_again(team: Tenant) -> None:

@@ -75,14 +75,18 @@ select string_agg(
                   join memories newer on newer.org_id = :org_id and newer.memory_id = e.source_id
                   where e.org_id = :org_id and e.target_id = m.memory_id and e.type = 'Contradicts'
                     and newer.state = 'active' and newer.occurred_at <= :viewpoint
+                    and (newer.expires_at is null or newer.expires_at > :viewpoint)
                     and (newer.occurred_at, newer.memory_id) > (m.occurred_at, m.memory_id)
               )::integer::bigint)
-           || int8send((m.state = 'superseded' and not exists (
-                  select from edges e
+           || int8send((m.state = 'superseded' and coalesce((
+                  select bool_or(
+                      newer.state in ('active', 'superseded') and newer.occurred_at <= :viewpoint
+                      and (newer.expires_at is null or newer.expires_at > :viewpoint)
+                  )
+                  from edges e
                   join memories newer on newer.org_id = :org_id and newer.memory_id = e.source_id
                   where e.org_id = :org_id and e.target_id = m.memory_id and e.type = 'Supersedes'
-                    and newer.occurred_at > :viewpoint
-              ))::integer::bigint),
+              ), true))::integer::bigint),
            ''::bytea order by asked.position) as numbers,
        array_agg(m.tier order by asked.position) as tiers,
        array_agg(m.session order by asked.position) as sessions,
