@@ -160,8 +160,11 @@ async def _deny(connection: Connection, run: ConsolidationRun, near: Near) -> De
     claims = await successions.read_claims(connection, org_id, namespace_id, wanted)
     found = find_denials(claims, pairs)
     known = await consolidations.list_contradictions(connection, org_id, sorted(found.contradicted))
-    contradicted = {older: newer for older, newer in found.contradicted.items() if (newer, older) not in known}
-    denials = Denials(found.superseded, contradicted)
+    fresh = {
+        older: {newer for newer in all_newer if (newer, older) not in known}
+        for older, all_newer in found.contradicted.items()
+    }
+    denials = Denials(found.superseded, {older: all_newer for older, all_newer in fresh.items() if all_newer})
     await mark_denied(connection, org_id, namespace_id, denials, run.now)
     return denials
 

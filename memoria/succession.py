@@ -26,10 +26,12 @@ NEWER_ARCHIVED = "the newer memory was archived"
 
 @dataclass(slots=True)
 class Denials:
-    """Collect which memory denies which: newer ids by older id, the first one found counts."""
+    """Collect which memory denies which: by the older id the newer one that supersedes it, the first found, and all
+    newer ones that contradict it.
+    """
 
     superseded: dict[int, int] = field(default_factory=dict)
-    contradicted: dict[int, int] = field(default_factory=dict)
+    contradicted: dict[int, set[int]] = field(default_factory=dict)
 
 
 async def settle(
@@ -69,14 +71,18 @@ def find_denials(claims: Mapping[int, Claim], pairs: Sequence[tuple[int, int, fl
         if verdict is Verdict.CHANGES:
             denials.superseded.setdefault(older.memory_id, newer.memory_id)
         elif verdict is Verdict.DIFFER:
-            denials.contradicted.setdefault(older.memory_id, newer.memory_id)
+            denials.contradicted.setdefault(older.memory_id, set()).add(newer.memory_id)
     return denials
 
 
 async def mark_denied(connection: Connection, org_id: UUID, namespace_id: int, denials: Denials, now: datetime) -> None:
     """Join what is denied to what denies it, take the superseded out of force, and write both into their history."""
     joined = [NewEdge(newer, older, EdgeType.SUPERSEDES, 1.0) for older, newer in denials.superseded.items()]
-    joined += [NewEdge(newer, older, EdgeType.CONTRADICTS, 1.0) for older, newer in denials.contradicted.items()]
+    joined += [
+        NewEdge(newer, older, EdgeType.CONTRADICTS, 1.0)
+        for older, all_newer in denials.contradicted.items()
+        for newer in sorted(all_newer)
+    ]
     if not joined:
         return
     await edges.insert_edges(connection, org_id, namespace_id, joined, now)

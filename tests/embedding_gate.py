@@ -45,5 +45,7 @@ def endpoint() -> Iterator[Endpoint]:
     made.open.set()
     with serving(Starlette(routes=[Route("/v1/embeddings", made.embed, methods=["POST"])])) as url:
         made.url = f"{url}/v1"
-        yield made
-        made.open.set()
+        try:
+            yield made
+        finally:
+            made.open.set()  # who still waits would keep the server from ending

@@ -253,7 +253,8 @@ async def test_sending_an_archived_memory_again_restores_it(tenant: Tenant) -> N
 
 async def test_what_was_superseded_comes_back_superseded(tenant: Tenant) -> None:
     memory = await tenant.encode("We deploy on Fridays")
-    await tenant.fetch("update memories set state = 'superseded' where memory_id = $1", memory.id)
+    tenant.clock.advance(days=1)
+    await tenant.encode("We deploy on Thursdays now", pinned=True)
     tenant.clock.advance(days=50)
     assert (await prune(tenant)).archived == 1
     assert (await tenant.engine.restore(tenant.principal, memory.id)).state is MemoryState.SUPERSEDED

@@ -4,6 +4,7 @@ import pytest
 
 from memoria.records import MemoryPatch, NewMemory
 from tests.invariants import BROKEN, broken_invariants
+from tests.sleeping import REPEATED, consolidate, store
 from tests.tenants import Tenant, once
 
 pytestmark = pytest.mark.anyio
@@ -17,8 +18,10 @@ DAMAGE = {
     "the lexical index holds exactly the terms that each memory names": "delete from postings where org_id = $1",
     "a posting knows its memory's length": "update postings set length = length + 1 where org_id = $1",
     "passages are numbered from 0": "update embeddings set passage = passage + 1000 where org_id = $1",
-    "a memory has a vector unless its parts have them": "delete from embeddings where org_id = $1",
+    "a memory has a vector unless its parts or members have them": "delete from embeddings where org_id = $1",
     "a part is joined to its document, in the same namespace, tier and state": "delete from edges where org_id = $1",
+    "a summary in use has members, of its namespace, that it supersedes": "delete from summary_members"
+    " where org_id = $1",
     "an edge joins two memories of its namespace": "update edges set namespace_id = 1 where org_id = $1",
     "every edit made a version and an event": "delete from memory_events where org_id = $1",
     "an idempotency key that was committed has its answer": "update idempotent_answers set answer = null"
@@ -32,6 +35,8 @@ async def lived_in(tenant: Tenant) -> Tenant:
     await tenant.engine.encode(tenant.principal, NewMemory(DOCUMENT, chunk=True), once("a key"))
     memory = await tenant.encode("The deploy was rolled back")
     await tenant.engine.update(tenant.principal, memory.id, MemoryPatch({"title": "Rollback"}))
+    await store(tenant, *REPEATED)
+    await consolidate(tenant)
     return tenant
 
 

@@ -180,7 +180,8 @@ async def test_moves_between_states_are_in_the_history(tenant: Tenant) -> None:
 
 async def test_a_superseded_memory_is_still_superseded_when_restored(tenant: Tenant) -> None:
     memory = await tenant.encode("We deploy on Fridays")
-    await tenant.fetch("update memories set state = 'superseded' where memory_id = $1", memory.id)
+    tenant.clock.advance(days=1)
+    await tenant.encode("We deploy on Thursdays now")
     await tenant.engine.archive(tenant.principal, memory.id)
     restored = await tenant.engine.restore(tenant.principal, memory.id)
     assert isinstance(restored, Memory)
