@@ -39,7 +39,7 @@ format: .venv/.synced ## put the code into shape
 	@$(BIN)/ruff format .
 
 test-long: .venv/.synced ## run the tests that take minutes: kill loops, thousands of generated requests
-	@$(BIN)/pytest -m long
+	@$(BIN)/pytest -m long --timeout 1800
 
 test-clients: .venv/.synced ## run real MCP clients against a server
 	@$(BIN)/pytest -m clients

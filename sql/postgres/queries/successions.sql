@@ -7,12 +7,13 @@ where org_id = :org_id and namespace_id = :namespace_id and memory_id = any(:ids
 
 -- name: supersede_memories
 -- Let newer memories take the place of these; those that are no longer active stay as they are.
+-- The lock lets others refer to the memory: edges to it may come at the same moment.
 with locked as (
     select memory_id
     from memories
     where org_id = :org_id and memory_id = any(:ids::bigint[])
     order by memory_id
-    for update
+    for no key update
 )
 update memories m
 set state = 'superseded', updated_at = :now
@@ -38,7 +39,7 @@ with locked as (
     from memories
     where org_id = :org_id and memory_id = any(:ids::bigint[])
     order by memory_id
-    for update
+    for no key update
 )
 update memories m
 set state = 'active', updated_at = :now
