@@ -55,7 +55,8 @@ class Jobs:
         async with self._database.untenanted() as connection:
             places = await staged_embeddings.find_namespaces_to_reembed(connection, name)
         for org_id, namespace_id in places:
-            new = NewJob(JobKind.REEMBED, namespace_id, {"embedder": name}, priority=JobPriority.SCHEDULED)
+            # With the embedder as its key: a job that waits for yet another embedder does not serve for this one.
+            new = NewJob(JobKind.REEMBED, namespace_id, {"embedder": name}, name, JobPriority.SCHEDULED)
             async with self._database.tenant(org_id) as connection:
                 await jobs.enqueue(connection, org_id, new, new_id=self._ids.next(), now=self._clock())
         return len(places)
