@@ -110,9 +110,9 @@ async def test_a_look_back_counts_from_the_moment_that_it_looks_from(tenant: Ten
 
 
 async def test_an_event_bounds_the_time(tenant: Tenant) -> None:
-    before = await tenant.encode("shop tea", occurred_at=day(1))
+    before = await tenant.encode("the shop sold tea to tourists", occurred_at=day(1))
     await tenant.encode("database migration done", occurred_at=day(10))
-    after = await tenant.encode("shop coffee", occurred_at=day(20))
+    after = await tenant.encode("a thief was at the shop", occurred_at=day(20))
     await lunches(tenant, START)
     earlier = await tenant.recall("what was at the shop before the database migration?")
     later = await tenant.recall("what was at the shop after the database migration?")

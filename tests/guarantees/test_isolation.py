@@ -57,7 +57,7 @@ ATTEMPTS: dict[str, Attempt] = {
     "create_intention": Attempt(
         lambda _, namespace: {
             "content": "planted",
-            "trigger": {"type": "Semantic", "text": SECRET},
+            "trigger": {"type": "Semantic", "text": "where the code of the vault is"},
             "namespace": namespace,
         }
     ),

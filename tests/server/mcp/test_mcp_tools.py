@@ -183,9 +183,12 @@ async def test_an_unknown_tool_is_a_protocol_error(as_alice: Caller) -> None:
 async def test_a_reading_key_cannot_write(as_alice: Caller, as_bob: Caller) -> None:
     stored = await as_alice.call("encode_memory", {"content": FRIDAYS})
     assert (await as_bob.call("recall_memories", {"query": "Fridays"}))["results"][0]["id"] == stored["id"]
+    wanted = await as_alice.call("create_intention", WRITES["create_intention"])
+    ids = dict.fromkeys(("update_memory", "forget_memory", "feedback"), stored["id"])
+    ids["complete_intention"] = wanted["id"]
     for tool, arguments in WRITES.items():
         with pytest.raises(ToolRefusedError) as refused:
-            await as_bob.call(tool, arguments | ({"id": stored["id"]} if "id" in arguments else {}))
+            await as_bob.call(tool, arguments | {"id": ids[tool]} if tool in ids else arguments)
         assert refused.value.body["code"] == "FORBIDDEN"
     assert (await as_alice.call("list_memories"))["items"][0]["content"] == FRIDAYS
 
