@@ -30,14 +30,17 @@ def plan_task(kinds: Sequence[Kind]) -> Task:
 
 
 async def plan(database: Database, kind: str, schedule: Schedule, ids: IdMaker, now: datetime) -> int:
-    """Enqueue what is missing for the period that `now` is in, a bounded number, and return how many that were."""
+    """Enqueue what is missing for the period that `now` is in, a bounded number of places, and return how many places that were.
+
+    A place whose waiting job serves for the period counts too: what is returned says whether to look for more.
+    """
     period = schedule.period(now)
-    done = 0
-    for org_id, namespace_id in await _find_places(database, kind, schedule, period):
+    places = await _find_places(database, kind, schedule, period)
+    for org_id, namespace_id in places:
         new = NewJob(kind, namespace_id, priority=JobPriority.SCHEDULED)
         async with database.tenant(org_id) as connection:
-            done += await jobs.enqueue_scheduled(connection, org_id, new, period=period, new_id=ids.next(), now=now)
-    return done
+            await jobs.enqueue_scheduled(connection, org_id, new, period=period, new_id=ids.next(), now=now)
+    return len(places)
 
 
 async def _find_places(

@@ -172,8 +172,15 @@ class Runner:
                 async with self._database.tenant(org_id) as connection:
                     job = await jobs.claim(connection, org_id, turn)
                 if job is not None:
+                    self._end_turn(org_id)
                     return job
         return None
+
+    def _end_turn(self, org_id: UUID) -> None:
+        """Let an organization that had its turn wait for the next one, whichever priority it was served at."""
+        for queue in self._queues.values():
+            with suppress(ValueError):
+                queue.organizations.remove(org_id)
 
     def _busy_organizations(self) -> list[UUID]:
         if self._slots == 1:

@@ -128,6 +128,8 @@ def kill_at_random(folder: Path, url: str, org_ids: list[UUID], kills: int) -> l
             workers[victim] = stack.enter_context(worker(folder, url))
         total = count(url, "select count(*) from jobs")
         wait_until(lambda: count(url, ENDED) == total, "every job has ended", 120)
+        for running in workers:
+            wait_until(lambda: bool(running.events("worker_started")), "the worker works", 60)  # noqa: B023
         codes = [running.stop() for running in workers]
         assert codes == [0, 0, 0]
         return [str(event["outcome"]) for running in (*logs, *workers) for event in running.events("job")]

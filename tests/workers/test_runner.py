@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -14,7 +15,7 @@ from memoria import jobs
 from memoria.errors import EmbedderUnavailableError, NotFoundError
 from memoria.vocabulary import MAX_RETRY_SECONDS, RETRY_SECONDS, SILENCE_SECONDS, JobState
 from tests.tenants import Tenant
-from tests.workers.job_rig import enqueue, make_runner, new_kind, read
+from tests.workers.job_rig import FAST, enqueue, make_runner, new_kind, read
 from workers.runner import Outcome, Runner, retry_pause
 from workers.running import JobStoppedError, RunningJob
 
@@ -156,12 +157,12 @@ async def test_a_job_whose_worker_is_silent_is_taken_over_and_the_first_can_writ
 
     kind = new_kind(write_slowly)
     queued = await enqueue(tenant, kind)
-    first = asyncio.create_task(make_runner(tenant.database, tenant.clock, kind).run_one())
+    stuck = replace(FAST, heartbeat=3600.0)
+    first = asyncio.create_task(make_runner(tenant.database, tenant.clock, kind, pace=stuck).run_one())
     await began.wait()
     second = make_runner(tenant.database, tenant.clock, kind)
     assert await second.run_one() is None
     tenant.clock.advance(seconds=SILENCE_SECONDS)
-    # Between the two heartbeats of a worker that lives, its clock has been moved: it counts as silent.
     assert await second.run_one() is Outcome.SUCCEEDED
     may_go_on.set()
     assert await first is Outcome.LOST
