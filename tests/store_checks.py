@@ -1,5 +1,7 @@
 """Look into a whole database for memories that are not whole, and for what requests have left open."""
 
+import asyncio
+import time
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
@@ -35,7 +37,15 @@ async def assert_memories_are_whole(database_url: str) -> None:
     assert broken == {}
 
 
-async def count_open_transactions(database_url: str) -> int:
+async def assert_no_transaction_stays_open(database_url: str, seconds: float = 10.0) -> None:
+    """Find a moment without a transaction that waits for its client: what answers leave to do after them is short."""
+    deadline = time.monotonic() + seconds
+    while open_now := await _count_open_transactions(database_url):
+        assert time.monotonic() < deadline, f"{open_now} transactions are left open"
+        await asyncio.sleep(0.05)
+
+
+async def _count_open_transactions(database_url: str) -> int:
     """Count the transactions in this database that are open and wait for their client."""
     connection = await asyncpg.connect(database_url)
     try:

@@ -30,7 +30,7 @@ def plan_task(kinds: Sequence[Kind]) -> Task:
 
 
 async def plan(database: Database, kind: str, schedule: Schedule, ids: IdMaker, now: datetime) -> int:
-    """Enqueue what is missing for the period that `now` is in, a bounded number of places, and return how many places that were.
+    """Enqueue what is missing for the period that `now` is in, a bounded number of places, and return how many.
 
     A place whose waiting job serves for the period counts too: what is returned says whether to look for more.
     """

@@ -13,7 +13,7 @@ from server.app import create_app
 from tests.embedding_gate import Endpoint, endpoint
 from tests.fault_rig import wait_until
 from tests.live_server import Person, open_people, serving, settings_for_tests
-from tests.store_checks import assert_memories_are_whole, count_open_transactions
+from tests.store_checks import assert_memories_are_whole, assert_no_transaction_stays_open
 
 pytestmark = pytest.mark.anyio
 
@@ -56,7 +56,7 @@ async def test_no_connection_is_held_while_the_embedder_keeps_a_crowd_waiting(
             embedder.open.clear()
             crowd = [asyncio.create_task(encode(client, number)) for number in range(CROWD)]
             await asyncio.to_thread(wait_until, lambda: embedder.waiting == CROWD, "the crowd waits for the embedder")
-            assert await count_open_transactions(owner_url) == 0
+            await assert_no_transaction_stays_open(owner_url)
             read = await client.get(f"/v1/memories/{kept.json()['id']}")
             listed = await client.get("/v1/memories", params={"namespace": alice.namespace})
             assert (read.status_code, listed.status_code, listed.json()["total"]) == (200, 200, 1)

@@ -16,7 +16,7 @@ from memoria.database import (
 from server.routes import OPERATIONS
 from tests.fault_rig import Machines, Running, is_ready, paused, wait_until
 from tests.live_server import Person
-from tests.store_checks import assert_memories_are_whole, count_open_transactions
+from tests.store_checks import assert_memories_are_whole, assert_no_transaction_stays_open
 
 pytestmark = pytest.mark.anyio
 
@@ -92,7 +92,7 @@ async def test_with_the_database_hanging_every_route_is_unavailable_in_bounded_t
     wait_until(lambda: is_ready(running), "the server has found its database again")
     answers = await ask_every_route(running, caller.headers)
     assert not any(answer.status_code == 503 for answer in answers.values())
-    assert await count_open_transactions(rig.database_url) == 0
+    await assert_no_transaction_stays_open(rig.database_url)
 
 
 async def test_what_is_written_while_the_database_hangs_is_stored_or_not_as_was_said(
@@ -117,7 +117,7 @@ async def test_what_is_written_while_the_database_hangs_is_stored_or_not_as_was_
             if answer.status_code == 201:
                 assert (await client.get(f"/v1/memories/{answer.json()['id']}")).status_code == 200
     await assert_memories_are_whole(rig.database_url)
-    assert await count_open_transactions(rig.database_url) == 0
+    await assert_no_transaction_stays_open(rig.database_url)
 
 
 @pytest.mark.long
@@ -140,8 +140,5 @@ async def test_a_request_caught_by_a_database_that_hangs_for_long_ends_in_bounde
     assert took < STATEMENT_TIMEOUT_SECONDS + QUEUE_TIMEOUT_SECONDS + BOUND_SECONDS
     wait_until(lambda: is_ready(running), "the server has found its database again")
 
-    def nothing_open() -> bool:
-        return asyncio.run(count_open_transactions(rig.database_url)) == 0
-
-    await asyncio.to_thread(wait_until, nothing_open, "no transaction is left open")
+    await assert_no_transaction_stays_open(rig.database_url)
     await assert_memories_are_whole(rig.database_url)

@@ -12,9 +12,8 @@ import pytest
 
 from server.app import create_app
 from server.edge import MAX_BODY_BYTES
-from tests.fault_rig import wait_until
 from tests.live_server import Person, open_people, serving, settings_for_tests
-from tests.store_checks import assert_memories_are_whole, count_open_transactions
+from tests.store_checks import assert_memories_are_whole, assert_no_transaction_stays_open
 
 pytestmark = pytest.mark.anyio
 
@@ -121,7 +120,7 @@ async def test_no_body_of_any_kind_is_answered_with_a_fault(client: httpx.AsyncC
             if not is_a_refusal_or_a_success(answer):
                 wrong.append((path, name, answer.status_code))
     assert wrong == []
-    assert await count_open_transactions(owner_url) == 0
+    await assert_no_transaction_stays_open(owner_url)
     await assert_memories_are_whole(owner_url)
 
 
@@ -262,11 +261,7 @@ async def test_clients_that_go_away_leave_nothing_open(
     # A leaked connection would leave none of the few for these.
     answers = await asyncio.gather(*(client.get("/v1/stats") for _ in range(POOL_SIZE * 5)))
     assert {answer.status_code for answer in answers} == {200}
-
-    def nothing_open() -> bool:
-        return asyncio.run(count_open_transactions(owner_url)) == 0
-
-    await asyncio.to_thread(wait_until, nothing_open, "no transaction is left open")
+    await assert_no_transaction_stays_open(owner_url)
     await assert_memories_are_whole(owner_url)
 
 
@@ -281,7 +276,7 @@ async def test_slow_clients_hold_no_connection_of_the_database(
             connection.sendall(post(alice, body[:5], f"Content-Length: {len(body)}"))
         answers = await asyncio.gather(*(client.get("/v1/stats") for _ in range(POOL_SIZE * 5)))
         assert {answer.status_code for answer in answers} == {200}
-        assert await count_open_transactions(owner_url) == 0
+        await assert_no_transaction_stays_open(owner_url)
         for connection in slow:
             connection.sendall(body[5:])
             connection.settimeout(TIMEOUT_SECONDS)
