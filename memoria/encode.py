@@ -22,7 +22,7 @@ from memoria.namespaces import Namespace
 from memoria.passages import embedded_text, mean_direction, passages_of
 from memoria.records import Memory, NewMemory
 from memoria.salience import judge_salience
-from memoria.succession import settle
+from memoria.succession import Denials, settle
 from memoria.temporal import Moment, link_in_time
 from memoria.tiers import TIERS_AS_TYPES, first_tier
 from memoria.tokens import count_tokens
@@ -63,11 +63,16 @@ class Prepared:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """Say under which id a prepared memory is stored, whether it was there before, and the ids of its parts."""
+    """Say under which id a prepared memory is stored, whether it was there before, and the ids of its parts.
+
+    `supersedes` and `contradicts` are what it denies: the older memories' ids.
+    """
 
     memory_id: int
     duplicate: bool
     part_ids: tuple[int, ...] = ()
+    supersedes: tuple[int, ...] = ()
+    contradicts: tuple[int, ...] = ()
 
 
 def searchable_text(fields: MemoryFields) -> str:
@@ -200,7 +205,7 @@ class Encoder:
         for item in items:
             if item.fields.duplicate_hash not in known:
                 fresh.setdefault(item.fields.duplicate_hash, item)
-        new_ids = await self._insert(namespace, list(fresh.values()), vectors) if fresh else {}
+        new_ids, denials = await self._insert(namespace, list(fresh.values()), vectors) if fresh else ({}, Denials())
         if known:
             expiries = {
                 known[key]: item.fields.expires_at for item in items if (key := item.fields.duplicate_hash) in known
@@ -210,18 +215,26 @@ class Encoder:
             await archive.restore(
                 self.connection, self.org_id, sorted(expiries), self.now, key_id=self.key_id, why=archive.SENT_AGAIN
             )
-        return self._answer(items, known, new_ids)
+        return self._answer(items, known, new_ids, denials)
 
     def _answer(
-        self, items: Sequence[Prepared], known: Mapping[bytes, int], new_ids: Mapping[bytes, int]
+        self,
+        items: Sequence[Prepared],
+        known: Mapping[bytes, int],
+        new_ids: Mapping[bytes, int],
+        denials: Denials,
     ) -> list[Stored]:
         answers = []
         seen: set[bytes] = set()
         for item in items:
             key = item.fields.duplicate_hash
             duplicate = key in known or key in seen
-            part_ids = () if duplicate else tuple(new_ids[part.fields.duplicate_hash] for part in item.parts)
-            answers.append(Stored(known.get(key) or new_ids[key], duplicate, part_ids))
+            if duplicate:
+                answers.append(Stored(known.get(key) or new_ids[key], duplicate=True))
+            else:
+                part_ids = tuple(new_ids[part.fields.duplicate_hash] for part in item.parts)
+                supersedes, contradicts = denials.made_by(new_ids[key])
+                answers.append(Stored(new_ids[key], False, part_ids, supersedes, contradicts))
             seen.add(key)
         return answers
 
@@ -233,7 +246,8 @@ class Encoder:
         vectors: Vectors,
     ) -> list[int]:
         """Store the parts of a document that is there already (and whose earlier parts are gone); returns their ids."""
-        return list((await self._insert(namespace, parts, vectors, document_id)).values())
+        ids, _ = await self._insert(namespace, parts, vectors, document_id)
+        return list(ids.values())
 
     async def _insert(
         self,
@@ -241,8 +255,11 @@ class Encoder:
         fresh: Sequence[Prepared],
         vectors: Vectors,
         document_id: int | None = None,
-    ) -> dict[bytes, int]:
-        """Store memories that are not there, with everything that hangs on them; returns ids by duplicate hash."""
+    ) -> tuple[dict[bytes, int], Denials]:
+        """Store memories that are not there, with everything that hangs on them.
+
+        Returns their ids by duplicate hash, and what denies what since then.
+        """
         everything = with_parts(fresh)
         embedded = [item for item in everything if item.passages]
         if any(item.passages not in vectors for item in embedded):
@@ -265,7 +282,7 @@ class Encoder:
         new_edges += [NewEdge(part, document, EdgeType.PART_OF, 1.0) for part, document in documents_of.items()]
         await edges.insert_edges(self.connection, self.org_id, namespace.id, new_edges + in_time + causal, self.now)
         whole = {ids[key]: pairs for key, pairs in nearest.items() if ids[key] not in documents_of}
-        await settle(self.connection, self.org_id, namespace.id, whole, self.now)
+        denials = await settle(self.connection, self.org_id, namespace.id, whole, self.now)
         grown = await namespaces.grow_namespace(
             self.connection,
             self.org_id,
@@ -277,7 +294,7 @@ class Encoder:
         )
         if not grown:
             raise MovedError("the namespace has changed over to another embedder")
-        return ids
+        return ids, denials
 
     async def _compare(
         self, namespace: Namespace, new_ids: Sequence[int], documents: np.ndarray

@@ -62,7 +62,9 @@ class Ingest:
         for position, answer in stored.items():
             prepared, memory = self.items[position][1], found[answer.memory_id]
             ignored = differing_fields(prepared.new, prepared.fields, memory) if answer.duplicate else ()
-            outcomes[position] = Encoded(memory, answer.duplicate, ignored, answer.part_ids)
+            outcomes[position] = Encoded(
+                memory, answer.duplicate, ignored, answer.part_ids, answer.supersedes, answer.contradicts
+            )
         return tuple(outcomes[position] for position in sorted(outcomes))
 
 

@@ -111,13 +111,16 @@ class Memory:
 class Encoded:
     """Answer an encode: the memory, whether it was already there, and the request's fields that were not applied then.
 
-    `chunk_ids` are the parts of a memory stored with `chunk`, in reading order.
+    `chunk_ids` are the parts of a memory stored with `chunk`, in reading order; `supersedes` and `contradicts` the
+    older memories that it takes the place of, or gives another value than.
     """
 
     memory: Memory
     duplicate: bool = False
     ignored_fields: tuple[str, ...] = ()
     chunk_ids: tuple[int, ...] = ()
+    supersedes: tuple[int, ...] = ()
+    contradicts: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

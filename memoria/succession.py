@@ -33,6 +33,12 @@ class Denials:
     superseded: dict[int, int] = field(default_factory=dict)
     contradicted: dict[int, set[int]] = field(default_factory=dict)
 
+    def made_by(self, newer: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """List what one memory supersedes, and what it contradicts: the older ids, in order."""
+        superseded = sorted(older for older, one in self.superseded.items() if one == newer)
+        contradicted = sorted(older for older, all_newer in self.contradicted.items() if newer in all_newer)
+        return tuple(superseded), tuple(contradicted)
+
 
 async def settle(
     connection: Connection,

@@ -63,6 +63,10 @@ def render_encoded(encoded: Encoded) -> Json:
     }
     if encoded.ignored_fields:
         rendered["ignored_fields"] = list(encoded.ignored_fields)
+    if encoded.supersedes:
+        rendered["supersedes"] = [format_id(older) for older in encoded.supersedes]
+    if encoded.contradicts:
+        rendered["contradicts"] = [format_id(older) for older in encoded.contradicts]
     return rendered
 
 

@@ -59,6 +59,8 @@ def render_encoded(encoded: Encoded) -> EncodedOut:
         duplicate=encoded.duplicate,
         ignored_fields=list(encoded.ignored_fields),
         chunk_ids=[format_id(chunk) for chunk in encoded.chunk_ids],
+        supersedes=[format_id(older) for older in encoded.supersedes],
+        contradicts=[format_id(older) for older in encoded.contradicts],
         version=memory.version,
         created_at=memory.created_at,
     )

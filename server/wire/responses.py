@@ -28,6 +28,8 @@ class EncodedOut(BaseModel):
     duplicate: bool
     ignored_fields: list[str]
     chunk_ids: list[str]
+    supersedes: list[str]
+    contradicts: list[str]
     version: int
     created_at: datetime
 

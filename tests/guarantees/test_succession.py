@@ -68,6 +68,16 @@ async def test_in_one_batch_the_later_line_wins(team: Tenant) -> None:
     assert (await read(team, new.memory)).state is MemoryState.ACTIVE
 
 
+async def test_the_answer_to_the_write_names_what_it_denies(team: Tenant) -> None:
+    old, new = await team.encode_batch([NewMemory(FRIDAYS), NewMemory(THURSDAYS_NOW)])
+    other, again = await team.encode_batch([NewMemory("We deploy on Mondays"), NewMemory(FRIDAYS)])
+    assert (old.supersedes, old.contradicts) == ((), ())
+    assert (new.supersedes, new.contradicts) == ((old.memory.id,), ())
+    assert (other.supersedes, other.contradicts) == ((), (new.memory.id,))
+    assert again.duplicate
+    assert (again.supersedes, again.contradicts) == ((), ())
+
+
 async def test_what_arrives_late_about_an_earlier_time_takes_nobodys_place(team: Tenant) -> None:
     current = await team.encode(THURSDAYS_NOW)
     late = await team.encode(FRIDAYS, occurred_at=team.clock() - timedelta(days=365))
