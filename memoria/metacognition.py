@@ -48,7 +48,8 @@ class Evidence:
     `best_cosine` is the highest cosine of query and result among the first ten. `coverage` is the share of the query's
     weight in words (their idf) that the first result holds, `best_coverage` the highest such share among the first
     ten. `gap` is how far the best cosine of all stands above the background (the 21st), and `margin` the ratio of
-    the first score to the mean of the first ten, missing ones counted as 0.
+    the first score to the mean of the first ten, missing ones counted as 0. `of_another` says that what matches
+    best was said by somebody else than the one whom the query names.
     """
 
     best_cosine: float
@@ -56,6 +57,7 @@ class Evidence:
     best_coverage: float
     gap: float
     margin: float
+    of_another: bool = False
 
     @property
     def strength(self) -> float:
@@ -74,11 +76,12 @@ class Evidence:
         return self.best_cosine >= EMPTY_COSINE or self.best_coverage >= EMPTY_COVERAGE
 
 
-def gather(scores: Floats, cosines: Floats, coverages: Floats, seed_cosines: Floats) -> Evidence:
+def gather(scores: Floats, cosines: Floats, coverages: Floats, authors: Floats, seed_cosines: Floats) -> Evidence:
     """Gather the evidence for an answer.
 
-    `scores`, `cosines` and `coverages` are those of the results, best first, at least one of them; a cosine that is
-    not known is 0. `seed_cosines` are those of all seeds.
+    `scores`, `cosines`, `coverages` and `authors` (the factor of the score, below 1 for what somebody else said than
+    the query names) are those of the results, best first, at least one of them; a cosine that is not known is 0.
+    `seed_cosines` are those of all seeds.
     """
     first = slice(0, MARGIN_RESULTS)
     background = np.sort(seed_cosines)[::-1][BACKGROUND_RANK : BACKGROUND_RANK + 1]
@@ -89,16 +92,19 @@ def gather(scores: Floats, cosines: Floats, coverages: Floats, seed_cosines: Flo
         best_coverage=float(coverages[first].max()),
         gap=best - (float(background[0]) if len(background) else BACKGROUND_COSINE),
         margin=float(scores[0]) * MARGIN_RESULTS / float(scores[first].sum()),
+        of_another=bool(authors[(scores / authors).argmax()] < 1.0),
     )
 
 
 def confidence_of(evidence: Evidence | None) -> Confidence:
-    """Grade an answer; None is an empty one."""
+    """Grade an answer; None is an empty one. What somebody else has said is one grade lower."""
     if evidence is None:
         return Confidence.NONE
-    if evidence.strength >= HIGH_CONFIDENCE:
-        return Confidence.HIGH
-    return Confidence.LOW if evidence.strength < LOW_CONFIDENCE else Confidence.MODERATE
+    if evidence.strength < LOW_CONFIDENCE:
+        return Confidence.LOW
+    if evidence.strength < HIGH_CONFIDENCE:
+        return Confidence.LOW if evidence.of_another else Confidence.MODERATE
+    return Confidence.MODERATE if evidence.of_another else Confidence.HIGH
 
 
 def intervene(cosines: Floats, coverages: Floats) -> Intervention:

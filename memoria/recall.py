@@ -361,7 +361,11 @@ def _judge(scored: Scored, ranked: Sequence[int], ground: Ground, lit: Lit) -> t
         return Confidence.HIGH, lit.intervention  # without a query the page itself was asked for
     ids = scored.rows.numbers["memory_id"][ranked]
     evidence = gather(
-        scored.scores[ranked], lit.seeds.cosine_of(ids), ground.lexical.coverage_of(ids), lit.seeds.cosines
+        scored.scores[ranked],
+        lit.seeds.cosine_of(ids),
+        ground.lexical.coverage_of(ids),
+        scored.factors.author[ranked],
+        lit.seeds.cosines,
     )
     of_then = scored.factors.time == TIME_ALONE_BOOST  # where nothing but a time is asked for, nothing need match
     found = evidence.clears_the_bar or bool((of_then | (scored.page_boost > 1.0)).any())

@@ -40,14 +40,25 @@ def test_a_match_that_stands_out_is_trusted_and_a_flat_field_is_not() -> None:
     flat = np.full(50, 0.4)
     peak = np.concatenate([[0.8], np.full(49, 0.3)])
     even, clear = np.full(10, 0.5), np.array([1.0, *[0.3] * 9])
-    outstanding = gather(clear, peak[:10], np.array([0.9, *[0.1] * 9]), peak)
+    outstanding = gather(clear, peak[:10], np.array([0.9, *[0.1] * 9]), np.ones(10), peak)
     assert confidence_of(outstanding) is Confidence.HIGH
-    assert confidence_of(gather(even, flat[:10], np.full(10, 0.1), flat)) is Confidence.LOW
+    assert confidence_of(gather(even, flat[:10], np.full(10, 0.1), np.ones(10), flat)) is Confidence.LOW
 
 
 def test_a_single_memory_that_matches_is_trusted() -> None:
     one = np.array([0.7])
-    assert confidence_of(gather(one, one, np.array([1.0]), one)) is Confidence.HIGH
+    assert confidence_of(gather(one, one, np.array([1.0]), np.ones(1), one)) is Confidence.HIGH
+
+
+def test_what_somebody_else_said_is_trusted_less() -> None:
+    peak = np.concatenate([[0.8], np.full(49, 0.3)])
+    scores, coverages = np.array([1.0, *[0.3] * 9]), np.array([0.9, *[0.1] * 9])
+
+    def grade(authors: list[float]) -> Confidence:
+        return confidence_of(gather(scores, peak[:10], coverages, np.array(authors), peak))
+
+    assert grade([1.0, *[0.8] * 9]) is Confidence.HIGH
+    assert grade([0.8, *[1.0] * 9]) is Confidence.MODERATE
 
 
 @pytest.mark.parametrize(
