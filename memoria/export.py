@@ -1,7 +1,8 @@
 """Export: read a namespace page by page, each in a short transaction of its own, whatever its size.
 
 All pages go up to the newest memory of the moment when the export began. Memories come first, then the members
-of summaries, their histories, then the edges between them: what a line names stands in a line before it.
+of summaries, their histories, then the edges between them: what a line names stands in a line before it. Intentions,
+which name nothing, come last.
 """
 
 from collections.abc import AsyncIterator, Sequence
@@ -9,13 +10,14 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
-from memoria import namespaces, policies, transfers
+from memoria import intentions, namespaces, policies, transfers
 from memoria.database import Database
 from memoria.records import Policy
 from memoria.transfer_records import (
     Carried,
     CarriedEdge,
     CarriedEvent,
+    CarriedIntention,
     CarriedMember,
     CarriedMemory,
     Export,
@@ -74,6 +76,9 @@ async def _pages(place: _Place, policy: Policy | None) -> AsyncIterator[list[Car
     async for edges in _edges(place):
         counts = replace(counts, edges=counts.edges + len(edges))
         yield list(edges)
+    async for carried in _intentions(place):
+        counts = replace(counts, intentions=counts.intentions + len(carried))
+        yield list(carried)
     yield [ExportEnd(counts)]
 
 
@@ -127,3 +132,16 @@ async def _edges(place: _Place) -> AsyncIterator[Sequence[CarriedEdge]]:
             return
         yield page
         after = (page[-1].source_id, page[-1].target_id, page[-1].type.value)
+
+
+async def _intentions(place: _Place) -> AsyncIterator[Sequence[CarriedIntention]]:
+    after = BEFORE_ALL
+    while True:
+        async with place.database.tenant(place.org_id) as connection:
+            page = await intentions.list_whole(
+                connection, place.org_id, place.namespace_id, after=after, limit=EXPORT_PAGE
+            )
+        if not page:
+            return
+        yield page
+        after = page[-1].id

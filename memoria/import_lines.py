@@ -4,9 +4,8 @@ What is there already stays as it is, so that the same lines may come again, who
 """
 
 import asyncio
-from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -17,13 +16,17 @@ from memoria.embedding.port import Embedder
 from memoria.encode import embed_prepared
 from memoria.errors import ConflictError, ForbiddenError, InvalidInputError, NotFoundError
 from memoria.identifiers import IdMaker
+from memoria.import_intentions import ArrivingIntention, IntentionImporter, find_texts, prepare_intentions
 from memoria.import_memories import Arrived, Arriving, Importer, find_unknown, prepare_all
+from memoria.import_outcomes import Outcome, Tally
 from memoria.namespaces import Namespace
+from memoria.passages import embed_queries
 from memoria.records import Policy, Principal
 from memoria.transfer_records import (
     Carried,
     CarriedEdge,
     CarriedEvent,
+    CarriedIntention,
     CarriedMember,
     CarriedMemory,
     ExportEnd,
@@ -31,7 +34,6 @@ from memoria.transfer_records import (
     ImportLine,
     ImportResult,
     LineRefusal,
-    TransferCounts,
 )
 from memoria.vocabulary import (
     IMPORT_BATCH,
@@ -44,40 +46,6 @@ from memoria.vocabulary import (
 CONFLICTING = "The memory that this belongs to is there with another content or version."
 MISSING = "The memory that this belongs to is neither in the namespace nor in a line before."
 Retry = Callable[[Callable[[], Awaitable[Any]]], Awaitable[Any]]
-
-
-@dataclass(slots=True)
-class Tally:
-    """Count what became of the lines so far; of mappings and refusals the first are kept."""
-
-    lines: int = 0
-    is_complete: bool = False
-    imported: Counter[str] = field(default_factory=Counter)
-    skipped: Counter[str] = field(default_factory=Counter)
-    mapped: int = 0
-    mappings: dict[int, int] = field(default_factory=dict)
-    refused: int = 0
-    refusals: list[LineRefusal] = field(default_factory=list)
-
-    def refuse(self, refusal: LineRefusal) -> None:
-        """Count a line that was not taken."""
-        self.refused += 1
-        if len(self.refusals) < MAX_REFUSALS_TOLD:
-            self.refusals.append(refusal)
-
-    def result(self, namespace: str) -> ImportResult:
-        """Make the answer."""
-        return ImportResult(
-            namespace=namespace,
-            lines=self.lines,
-            is_complete=self.is_complete,
-            imported=TransferCounts(**self.imported),
-            skipped=TransferCounts(**self.skipped),
-            mapped=self.mapped,
-            mappings=self.mappings,
-            refused=self.refused,
-            refusals=tuple(sorted(self.refusals, key=lambda refusal: refusal.line)),
-        )
 
 
 class ImportRun:
@@ -141,13 +109,17 @@ class ImportRun:
                 await self._take_memories([(number, each) for number, each in items if isinstance(each, CarriedMemory)])
             case CarriedMember():
                 members = [(number, each) for number, each in items if isinstance(each, CarriedMember)]
-                self._count(await self._retry(lambda: self._take_members(members)), "members")
+                self._tally.count(await self._retry(lambda: self._take_members(members)), "members")
             case CarriedEvent():
                 events = [(number, each) for number, each in items if isinstance(each, CarriedEvent)]
-                self._count(await self._retry(lambda: self._take_events(events)), "events")
+                self._tally.count(await self._retry(lambda: self._take_events(events)), "events")
             case CarriedEdge():
                 edges = [(number, each) for number, each in items if isinstance(each, CarriedEdge)]
-                self._count(await self._retry(lambda: self._take_edges(edges)), "edges")
+                self._tally.count(await self._retry(lambda: self._take_edges(edges)), "edges")
+            case CarriedIntention():
+                await self._take_intentions(
+                    [(number, each) for number, each in items if isinstance(each, CarriedIntention)]
+                )
 
     def _take_other(self, item: Carried | LineRefusal) -> None:
         if isinstance(item, LineRefusal):
@@ -225,7 +197,7 @@ class ImportRun:
     def _is_trusted(self) -> bool:
         return Scope.ADMIN in self._principal.scopes
 
-    async def _take_members(self, batch: Sequence[tuple[int, CarriedMember]]) -> "Outcome":
+    async def _take_members(self, batch: Sequence[tuple[int, CarriedMember]]) -> Outcome:
         org_id, outcome = self._principal.org_id, Outcome()
         if not self._is_trusted:
             message = "What summaries were made of is taken with the scope `admin` only."
@@ -253,7 +225,7 @@ class ImportRun:
                 outcome.refusals.append(LineRefusal(number, NotFoundError.code, MISSING))
         return outcome
 
-    async def _take_events(self, batch: Sequence[tuple[int, CarriedEvent]]) -> "Outcome":
+    async def _take_events(self, batch: Sequence[tuple[int, CarriedEvent]]) -> Outcome:
         org_id, outcome = self._principal.org_id, Outcome()
         wanted: list[tuple[int, CarriedEvent]] = []
         for number, event in batch:
@@ -279,7 +251,7 @@ class ImportRun:
                 outcome.refusals.append(LineRefusal(number, NotFoundError.code, MISSING))
         return outcome
 
-    async def _take_edges(self, batch: Sequence[tuple[int, CarriedEdge]]) -> "Outcome":
+    async def _take_edges(self, batch: Sequence[tuple[int, CarriedEdge]]) -> Outcome:
         org_id, outcome = self._principal.org_id, Outcome()
         edges = [
             replace(edge, source_id=self._now_id(edge.source_id), target_id=self._now_id(edge.target_id))
@@ -307,24 +279,29 @@ class ImportRun:
                 outcome.refusals.append(LineRefusal(number, NotFoundError.code, MISSING))
         return outcome
 
+    # Intentions
+
+    async def _take_intentions(self, batch: Sequence[tuple[int, CarriedIntention]]) -> None:
+        ready, refusals = prepare_intentions(batch, self._clock())
+        outcome: Outcome = await self._retry(lambda: self._store_intentions(ready))
+        outcome.refusals = sorted((*refusals, *outcome.refusals), key=lambda refusal: refusal.line)
+        self._tally.count(outcome, "intentions")
+
+    async def _store_intentions(self, ready: Sequence[ArrivingIntention]) -> Outcome:
+        """Embed the meanings that are not stored yet, holding no connection meanwhile, then store the batch."""
+        org_id, name = self._principal.org_id, self._namespace_name()
+        async with self._database.tenant(org_id) as connection:
+            texts = await find_texts(connection, org_id, name, ready)
+        found = await embed_queries(self._embedder, texts) if texts else []
+        vectors = {text: vector for text, vector in zip(texts, found, strict=True) if vector is not None}
+        async with self._database.tenant(org_id) as connection:
+            namespace = await self._ensure(connection)
+            importer = IntentionImporter(connection, org_id, self._ids, namespace, self._clock())
+            return await importer.store(ready, vectors)
+
     def _now_id(self, exported_id: int) -> int:
         return self._new_ids.get(exported_id, exported_id)
 
     def _is_conflicting(self, old: CarriedEdge | CarriedMember) -> bool:
         ends = (old.source_id, old.target_id) if isinstance(old, CarriedEdge) else (old.summary_id, old.member_id)
         return not self._conflicting.isdisjoint(ends)
-
-    def _count(self, outcome: "Outcome", kind: str) -> None:
-        self._tally.imported[kind] += outcome.imported
-        self._tally.skipped[kind] += outcome.skipped
-        for refusal in outcome.refusals:
-            self._tally.refuse(refusal)
-
-
-@dataclass(slots=True)
-class Outcome:
-    """Collect what became of a batch of events or edges; counted once its transaction has been committed."""
-
-    imported: int = 0
-    skipped: int = 0
-    refusals: list[LineRefusal] = field(default_factory=list)

@@ -2,24 +2,23 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from uuid import UUID
 
 from memoria import embeddings, memories, namespaces, postings, transfers
 from memoria.database import Connection
 from memoria.embedding.port import Embedder
 from memoria.encode import MovedError, Prepared, Vectors, prepare_cut, with_parts
-from memoria.errors import ConflictError, InvalidInputError, MemoriaError
+from memoria.errors import ConflictError, MemoriaError
 from memoria.identifiers import IdMaker, format_id
 from memoria.memories import MemoryRow
 from memoria.namespaces import Namespace
 from memoria.records import Memory, NewMemory
 from memoria.transfer_records import CarriedEdge, CarriedMemory, CarriedStanding, LineRefusal
 from memoria.transfers import ImportedRow
-from memoria.validation import check_time, hash_own
+from memoria.validation import check_past, check_time, hash_own
 from memoria.vocabulary import EdgeType, Source
 
-CLOCKS_APART = timedelta(minutes=5)  # of the server that exported and the one that imports
 # What a writer decides, beside the content, and only an edit changes: where it differs, the memory is another one.
 WRITTEN = ("type", "title", "tags", "category", "url", "related_urls", "project", "context", "metadata", "occurred_at")
 PAST_TIMES = ("created_at", "updated_at", "last_accessed_at", "tier_since")
@@ -108,9 +107,7 @@ def _source(source: Source | None) -> str | None:
 
 def _check_standing(standing: CarriedStanding, now: datetime) -> None:
     for name in PAST_TIMES:
-        moment = getattr(standing, name)
-        if moment is not None and moment > now + CLOCKS_APART:
-            raise InvalidInputError(f"`{name}` lies in the future.", field=name)
+        check_past(getattr(standing, name), name, now)
 
 
 def _expiring(prepared: Prepared, expires_at: datetime | None) -> Prepared:

@@ -13,8 +13,22 @@ from memoria.database import Connection, encode_half_vector
 from memoria.errors import NotFoundError
 from memoria.intention_records import EventTrigger, Intention, KeywordTrigger, Trigger
 from memoria.maintenance import PLACES_A_ROUND
+from memoria.transfer_records import CarriedIntention
 from memoria.triggers import event_key, pack_trigger, unpack_trigger
 from memoria.vocabulary import IntentionStatus
+
+CARRIED_AS_THEY_ARE = (
+    "content",
+    "priority",
+    "next_at",
+    "is_told",
+    "triggered_count",
+    "triggered_at",
+    "completed_at",
+    "expires_at",
+    "created_at",
+    "updated_at",
+)
 
 Position = tuple[float, int]  # priority and id of the last one of a page
 
@@ -53,6 +67,17 @@ class NewRow:
     next_at: datetime | None
     expires_at: datetime | None
     vector: np.ndarray | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class KnownIntention:
+    """Be what tells an intention that is there from one that is not."""
+
+    id: int
+    namespace_id: int
+    content: str
+    trigger: Trigger
+    created_at: datetime
 
 
 def no_such_intention() -> NotFoundError:
@@ -193,6 +218,60 @@ async def rewrite(
         await connection.execute(
             "rewrite_trigger", org_id=org_id, intention_id=intention.id, **_trigger_columns(trigger, vector)
         )
+
+
+async def list_known(
+    connection: Connection, org_id: UUID, namespace_id: int, *, ids: Sequence[int], times: Sequence[datetime]
+) -> list[KnownIntention]:
+    """Find what has one of the ids, in any namespace, and what was made in this one at one of the times."""
+    rows = await connection.fetch(
+        "list_known_intentions", org_id=org_id, namespace_id=namespace_id, intention_ids=ids, times=times
+    )
+    return [
+        KnownIntention(
+            row["intention_id"],
+            row["namespace_id"],
+            row["content"],
+            unpack_trigger(row["kind"], row["trigger"]),
+            row["created_at"],
+        )
+        for row in rows
+    ]
+
+
+async def import_intention(
+    connection: Connection, org_id: UUID, namespace_id: int, carried: CarriedIntention, vector: np.ndarray | None
+) -> bool:
+    """Store an intention as it was exported; False when its id is taken."""
+    columns = {name: getattr(carried, name) for name in CARRIED_AS_THEY_ARE}
+    inserted = await connection.execute(
+        "import_intention",
+        org_id=org_id,
+        intention_id=carried.id,
+        namespace_id=namespace_id,
+        status=carried.status.value,
+        **columns,
+        **_trigger_columns(carried.trigger, vector),
+    )
+    return inserted == 1
+
+
+async def list_whole(
+    connection: Connection, org_id: UUID, namespace_id: int, *, after: int, limit: int
+) -> list[CarriedIntention]:
+    """Read a page of a namespace's intentions by id."""
+    rows = await connection.fetch(
+        "list_whole_intentions", org_id=org_id, namespace_id=namespace_id, after=after, limit=limit
+    )
+    return [
+        CarriedIntention(
+            id=row["intention_id"],
+            trigger=unpack_trigger(row["kind"], row["trigger"]),
+            status=IntentionStatus(row["status"]),
+            **{name: row[name] for name in CARRIED_AS_THEY_ARE},
+        )
+        for row in rows
+    ]
 
 
 async def delete_intention(connection: Connection, org_id: UUID, intention_id: int) -> None:

@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
 
+from memoria.intention_records import Trigger
 from memoria.records import JsonObject, Policy
-from memoria.vocabulary import Detector, EdgeType, MemoryState, MemoryType, Source, Tier
+from memoria.vocabulary import Detector, EdgeType, IntentionStatus, MemoryState, MemoryType, Source, Tier
 
 # Export and import
 
@@ -118,6 +119,25 @@ class CarriedEdge:
 
 
 @dataclass(frozen=True, slots=True)
+class CarriedIntention:
+    """Be an intention as it stood; the vector of a meaning is made anew."""
+
+    id: int
+    content: str
+    trigger: Trigger
+    priority: float
+    status: IntentionStatus
+    next_at: datetime | None
+    is_told: bool
+    triggered_count: int
+    triggered_at: datetime | None
+    completed_at: datetime | None
+    expires_at: datetime | None
+    created_at: datetime
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class TransferCounts:
     """Count what an export holds, or one outcome of an import. Parts are counted with their documents."""
 
@@ -126,6 +146,7 @@ class TransferCounts:
     members: int = 0
     events: int = 0
     edges: int = 0
+    intentions: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +176,9 @@ class LineRefusal:
     message: str
 
 
-Carried = ExportHeader | Policy | CarriedMemory | CarriedMember | CarriedEvent | CarriedEdge | ExportEnd
+Carried = (
+    ExportHeader | Policy | CarriedMemory | CarriedMember | CarriedEvent | CarriedEdge | CarriedIntention | ExportEnd
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from memoria.records import Filters, JsonObject, NewMemory, Policy, PolicyChange
 from memoria.tiers import TIERS_AS_TYPES, first_tier
 from memoria.urls import normalize_site, normalize_url, site_of
 from memoria.vocabulary import (
+    CLOCKS_APART_SECONDS,
     DEFAULT_SALIENCE,
     MAX_CATEGORY_CHARACTERS,
     MAX_CONTENT_BYTES,
@@ -104,6 +105,13 @@ def check_time(moment: datetime | None, field: str) -> datetime | None:
         return moment.astimezone(UTC)
     except OverflowError as error:
         raise InvalidInputError(f"`{field}` must lie within the years 1 to 9999 in UTC.", field=field) from error
+
+
+def check_past(moment: datetime | None, field: str, now: datetime) -> None:
+    """Refuse a moment that lies in the future, and more so than the clocks of two servers may differ."""
+    checked = check_time(moment, field)
+    if checked is not None and checked > now + timedelta(seconds=CLOCKS_APART_SECONDS):
+        raise InvalidInputError(f"`{field}` lies in the future.", field=field)
 
 
 def check_tags(tags: Sequence[str], field: str = "tags") -> tuple[str, ...]:

@@ -199,6 +199,7 @@ EXPORT_PAGE = 100  # memories read at once
 IMPORT_BATCH = 200  # lines stored in one transaction ...
 IMPORT_BATCH_CHARACTERS = 1_000_000  # ... unless their texts are longer than this together
 MAX_LINE_BYTES = 4 * 1024 * 1024  # of one line of an import
+CLOCKS_APART_SECONDS = 300.0  # of the server that exported and the one that imports
 MAX_REFUSALS_TOLD = 100  # refused lines, and mapped ids, that the answer of an import lists
 INLINE_ERASURE = 2000  # memories of a namespace that are erased while the caller waits; more are left to a job
 

@@ -27,6 +27,7 @@ class ImportCountsOut(BaseModel):
     members: int
     events: int
     edges: int
+    intentions: int
 
 
 class MappingOut(BaseModel):

@@ -14,6 +14,7 @@ from memoria.transfer_records import (
     Carried,
     CarriedEdge,
     CarriedEvent,
+    CarriedIntention,
     CarriedMember,
     CarriedMemory,
     CarriedPart,
@@ -43,6 +44,7 @@ from memoria.vocabulary import (
 )
 from server.problems import MalformedRequestError
 from server.wire.fields import Body, JsonDocument, Moment, Name, Namespace, Pairs, Share, Text, Whole, enum_of, pascal
+from server.wire.intention_lines import IntentionLine, render_intention_line
 from server.wire.parsing import explain, parse_json
 from server.wire.retention import PolicyBody
 
@@ -99,6 +101,7 @@ class CountsLine(Body):
     members: Count
     events: Count
     edges: Count
+    intentions: Count = 0
 
 
 class HeaderLine(Body):
@@ -285,11 +288,10 @@ class EdgeLine(Body):
 
 
 AnyLine = Annotated[
-    HeaderLine | PolicyLine | MemoryLine | MemberLine | EventLine | EdgeLine | EndLine, Field(discriminator="kind")
+    HeaderLine | PolicyLine | MemoryLine | MemberLine | EventLine | EdgeLine | IntentionLine | EndLine,
+    Field(discriminator="kind"),
 ]
-LINES: TypeAdapter[HeaderLine | PolicyLine | MemoryLine | MemberLine | EventLine | EdgeLine | EndLine] = TypeAdapter(
-    AnyLine
-)
+LINES: TypeAdapter[AnyLine] = TypeAdapter(AnyLine)
 
 
 # Write
@@ -319,6 +321,8 @@ def render_line(carried: Carried) -> BaseModel:
             return EventLine.model_construct(**_values(carried))
         case CarriedEdge():
             return EdgeLine.model_construct(**_values(carried))
+        case CarriedIntention():
+            return render_intention_line(carried)
 
 
 def _render_counts(counts: TransferCounts) -> CountsLine:

@@ -164,3 +164,32 @@ update intentions i
 set embedding = new.embedding
 from unnest(:intention_ids::bigint[], :embeddings::halfvec[]) as new (intention_id, embedding)
 where i.org_id = :org_id and i.namespace_id = :namespace_id and i.intention_id = new.intention_id;
+
+-- name: list_whole_intentions
+-- Read a page of a namespace's intentions by id, as they are stored.
+select intention_id, content, priority, status, kind, trigger, next_at, is_told, triggered_count, triggered_at,
+    completed_at, expires_at, created_at, updated_at
+from intentions
+where org_id = :org_id and namespace_id = :namespace_id and intention_id > :after
+order by intention_id
+limit :limit;
+
+-- name: list_known_intentions
+-- Find what has one of these ids, in any namespace, and what was made in one namespace at one of these times.
+select intention_id, namespace_id, content, kind, trigger, created_at
+from intentions
+where org_id = :org_id
+  and (intention_id = any(:intention_ids::bigint[])
+       or namespace_id = :namespace_id and created_at = any(:times::timestamptz[]));
+
+-- name: import_intention
+-- Store an intention as it was exported; one whose id is taken is passed over.
+insert into intentions (
+    org_id, intention_id, namespace_id, content, priority, status, kind, trigger, event, embedding, next_at, is_told,
+    triggered_count, triggered_at, completed_at, expires_at, created_at, updated_at
+)
+values (
+    :org_id, :intention_id, :namespace_id, :content, :priority, :status, :kind, :trigger, :event, :embedding::halfvec,
+    :next_at, :is_told, :triggered_count, :triggered_at, :completed_at, :expires_at, :created_at, :updated_at
+)
+on conflict on constraint intentions_pkey do nothing;

@@ -18,7 +18,8 @@ select
     (select count(*) from edges e
      join memories s on s.org_id = :org_id and s.memory_id = e.source_id
      where e.org_id = :org_id and e.namespace_id = :namespace_id and e.source_id <= :last and e.target_id <= :last
-       and not (e.type = 'PartOf' and s.part_of is not distinct from e.target_id)) as edges;
+       and not (e.type = 'PartOf' and s.part_of is not distinct from e.target_id)) as edges,
+    (select count(*) from intentions where org_id = :org_id and namespace_id = :namespace_id) as intentions;
 
 -- name: list_whole_memories
 -- Read a page of a namespace's memories by id, those that are parts left out, with what made those that are summaries.
