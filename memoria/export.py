@@ -1,8 +1,8 @@
 """Export: read a namespace page by page, each in a short transaction of its own, whatever its size.
 
 All pages go up to the newest memory of the moment when the export began. Memories come first, then the members
-of summaries, their histories, then the edges between them: what a line names stands in a line before it. Intentions,
-which name nothing, come last.
+of summaries, their histories, the edges between them and the marks on them: what a line names stands in a line before
+it. Intentions, which name nothing, come last.
 """
 
 from collections.abc import AsyncIterator, Sequence
@@ -10,16 +10,18 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
-from memoria import intentions, namespaces, policies, transfers
+from memoria import dampenings, intentions, namespaces, policies, transfers
 from memoria.database import Database
 from memoria.records import Policy
 from memoria.transfer_records import (
     Carried,
+    CarriedDampening,
     CarriedEdge,
     CarriedEvent,
     CarriedIntention,
     CarriedMember,
     CarriedMemory,
+    CarriedRefusal,
     Export,
     ExportEnd,
     ExportHeader,
@@ -76,6 +78,12 @@ async def _pages(place: _Place, policy: Policy | None) -> AsyncIterator[list[Car
     async for edges in _edges(place):
         counts = replace(counts, edges=counts.edges + len(edges))
         yield list(edges)
+    async for dampened in _dampenings(place):
+        counts = replace(counts, dampenings=counts.dampenings + len(dampened))
+        yield list(dampened)
+    async for refused in _refusals(place):
+        counts = replace(counts, refused_merges=counts.refused_merges + len(refused))
+        yield list(refused)
     async for carried in _intentions(place):
         counts = replace(counts, intentions=counts.intentions + len(carried))
         yield list(carried)
@@ -132,6 +140,32 @@ async def _edges(place: _Place) -> AsyncIterator[Sequence[CarriedEdge]]:
             return
         yield page
         after = (page[-1].source_id, page[-1].target_id, page[-1].type.value)
+
+
+async def _dampenings(place: _Place) -> AsyncIterator[Sequence[CarriedDampening]]:
+    after = (BEFORE_ALL, 0)
+    while True:
+        async with place.database.tenant(place.org_id) as connection:
+            page = await dampenings.list_whole(
+                connection, place.org_id, place.namespace_id, after=after, last=place.last, limit=EXPORT_PAGE
+            )
+        if not page:
+            return
+        yield [carried for _, carried in page]
+        after = (page[-1][1].memory_id, page[-1][0])
+
+
+async def _refusals(place: _Place) -> AsyncIterator[Sequence[CarriedRefusal]]:
+    after = (BEFORE_ALL, 0)
+    while True:
+        async with place.database.tenant(place.org_id) as connection:
+            page = await transfers.list_refusals(
+                connection, place.org_id, place.namespace_id, after=after, last=place.last, limit=EDGES_A_PAGE
+            )
+        if not page:
+            return
+        yield page
+        after = (page[-1].group, page[-1].memory_id)
 
 
 async def _intentions(place: _Place) -> AsyncIterator[Sequence[CarriedIntention]]:

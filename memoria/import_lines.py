@@ -8,7 +8,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
+
+import numpy as np
 
 from memoria import memories, namespaces, policies, transfers
 from memoria.database import Connection, Database
@@ -17,18 +19,21 @@ from memoria.encode import embed_prepared
 from memoria.errors import ConflictError, ForbiddenError, InvalidInputError, NotFoundError
 from memoria.identifiers import IdMaker
 from memoria.import_intentions import ArrivingIntention, IntentionImporter, find_texts, prepare_intentions
+from memoria.import_marks import Dampenings, Refusals, check_marks, find_queries, store_dampenings, store_refusals
 from memoria.import_memories import Arrived, Arriving, Importer, find_unknown, prepare_all
-from memoria.import_outcomes import Outcome, Tally
+from memoria.import_outcomes import CONFLICTING, MISSING, Outcome, Tally
 from memoria.namespaces import Namespace
 from memoria.passages import embed_queries
 from memoria.records import Policy, Principal
 from memoria.transfer_records import (
     Carried,
+    CarriedDampening,
     CarriedEdge,
     CarriedEvent,
     CarriedIntention,
     CarriedMember,
     CarriedMemory,
+    CarriedRefusal,
     ExportEnd,
     ExportHeader,
     ImportLine,
@@ -43,8 +48,7 @@ from memoria.vocabulary import (
     Scope,
 )
 
-CONFLICTING = "The memory that this belongs to is there with another content or version."
-MISSING = "The memory that this belongs to is neither in the namespace nor in a line before."
+Mark = TypeVar("Mark", CarriedDampening, CarriedRefusal)
 Retry = Callable[[Callable[[], Awaitable[Any]]], Awaitable[Any]]
 
 
@@ -116,6 +120,14 @@ class ImportRun:
             case CarriedEdge():
                 edges = [(number, each) for number, each in items if isinstance(each, CarriedEdge)]
                 self._tally.count(await self._retry(lambda: self._take_edges(edges)), "edges")
+            case CarriedDampening():
+                await self._take_dampenings(
+                    [(number, each) for number, each in items if isinstance(each, CarriedDampening)]
+                )
+            case CarriedRefusal():
+                await self._take_refusals(
+                    [(number, each) for number, each in items if isinstance(each, CarriedRefusal)]
+                )
             case CarriedIntention():
                 await self._take_intentions(
                     [(number, each) for number, each in items if isinstance(each, CarriedIntention)]
@@ -279,6 +291,45 @@ class ImportRun:
                 outcome.refusals.append(LineRefusal(number, NotFoundError.code, MISSING))
         return outcome
 
+    # Marks
+
+    async def _take_dampenings(self, batch: Dampenings) -> None:
+        ready, refusals = check_marks(batch, self._clock())
+        wanted, outcome = self._of_memories(ready)
+        stored: Outcome = await self._retry(lambda: self._store_dampenings(wanted))
+        stored.refusals = sorted((*refusals, *outcome.refusals, *stored.refusals), key=lambda refusal: refusal.line)
+        self._tally.count(stored, "dampenings")
+
+    async def _store_dampenings(self, batch: Dampenings) -> Outcome:
+        org_id = self._principal.org_id
+        async with self._database.tenant(org_id) as connection:
+            queries = await find_queries(connection, org_id, batch)
+        vectors = await self._direct(queries)
+        async with self._database.tenant(org_id) as connection:
+            namespace = await self._ensure(connection)
+            return await store_dampenings(connection, org_id, namespace.id, batch, vectors, self._ids)
+
+    async def _take_refusals(self, batch: Refusals) -> None:
+        wanted, outcome = self._of_memories(batch)
+        stored: Outcome = await self._retry(lambda: self._store_refusals(wanted))
+        stored.refusals = sorted((*outcome.refusals, *stored.refusals), key=lambda refusal: refusal.line)
+        self._tally.count(stored, "refused_merges")
+
+    async def _store_refusals(self, batch: Refusals) -> Outcome:
+        async with self._database.tenant(self._principal.org_id) as connection:
+            namespace = await self._ensure(connection)
+            return await store_refusals(connection, self._principal.org_id, namespace.id, batch)
+
+    def _of_memories(self, batch: Sequence[tuple[int, Mark]]) -> tuple[list[tuple[int, Mark]], Outcome]:
+        """Name the memories as they are called here, and refuse what belongs to a different one."""
+        outcome, wanted = Outcome(), []
+        for number, carried in batch:
+            if carried.memory_id in self._conflicting:
+                outcome.refusals.append(LineRefusal(number, ConflictError.code, CONFLICTING))
+            else:
+                wanted.append((number, replace(carried, memory_id=self._now_id(carried.memory_id))))
+        return wanted, outcome
+
     # Intentions
 
     async def _take_intentions(self, batch: Sequence[tuple[int, CarriedIntention]]) -> None:
@@ -292,12 +343,15 @@ class ImportRun:
         org_id, name = self._principal.org_id, self._namespace_name()
         async with self._database.tenant(org_id) as connection:
             texts = await find_texts(connection, org_id, name, ready)
-        found = await embed_queries(self._embedder, texts) if texts else []
-        vectors = {text: vector for text, vector in zip(texts, found, strict=True) if vector is not None}
+        vectors = await self._direct(texts)
         async with self._database.tenant(org_id) as connection:
             namespace = await self._ensure(connection)
             importer = IntentionImporter(connection, org_id, self._ids, namespace, self._clock())
             return await importer.store(ready, vectors)
+
+    async def _direct(self, texts: Sequence[str]) -> dict[str, np.ndarray]:
+        found = await embed_queries(self._embedder, texts) if texts else []
+        return {text: vector for text, vector in zip(texts, found, strict=True) if vector is not None}
 
     def _now_id(self, exported_id: int) -> int:
         return self._new_ids.get(exported_id, exported_id)

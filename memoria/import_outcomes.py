@@ -6,6 +6,9 @@ from dataclasses import dataclass, field
 from memoria.transfer_records import ImportResult, LineRefusal, TransferCounts
 from memoria.vocabulary import MAX_REFUSALS_TOLD
 
+CONFLICTING = "The memory that this belongs to is there with another content or version."
+MISSING = "The memory that this belongs to is neither in the namespace nor in a line before."
+
 
 @dataclass(slots=True)
 class Outcome:

@@ -119,6 +119,26 @@ class CarriedEdge:
 
 
 @dataclass(frozen=True, slots=True)
+class CarriedDampening:
+    """Be the count of unhelpful marks of a memory for queries like one; its vector is made anew."""
+
+    memory_id: int
+    query: str
+    marks: int
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class CarriedRefusal:
+    """Say that a memory must not be merged again with the others of a group, which was undone."""
+
+    group: int
+    memory_id: int
+    detector: Detector
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class CarriedIntention:
     """Be an intention as it stood; the vector of a meaning is made anew."""
 
@@ -146,6 +166,8 @@ class TransferCounts:
     members: int = 0
     events: int = 0
     edges: int = 0
+    dampenings: int = 0
+    refused_merges: int = 0
     intentions: int = 0
 
 
@@ -177,7 +199,16 @@ class LineRefusal:
 
 
 Carried = (
-    ExportHeader | Policy | CarriedMemory | CarriedMember | CarriedEvent | CarriedEdge | CarriedIntention | ExportEnd
+    ExportHeader
+    | Policy
+    | CarriedMemory
+    | CarriedMember
+    | CarriedEvent
+    | CarriedEdge
+    | CarriedDampening
+    | CarriedRefusal
+    | CarriedIntention
+    | ExportEnd
 )
 
 

@@ -17,6 +17,7 @@ from memoria.transfer_records import (
     CarriedMember,
     CarriedMemory,
     CarriedPart,
+    CarriedRefusal,
     CarriedStanding,
     CarriedSummary,
     TransferCounts,
@@ -329,3 +330,35 @@ async def find_known_edges(connection: Connection, org_id: UUID, edges: Sequence
         types=[edge.type.value for edge in edges],
     )
     return {(row["source_id"], row["target_id"], row["type"]) for row in rows}
+
+
+async def list_refusals(
+    connection: Connection, org_id: UUID, namespace_id: int, *, after: tuple[int, int], last: int, limit: int
+) -> list[CarriedRefusal]:
+    """Read a page of what must not be merged again, after one given by its group and memory."""
+    rows = await connection.fetch(
+        "list_namespace_refusals",
+        org_id=org_id,
+        namespace_id=namespace_id,
+        after_refusal=after[0],
+        after_memory=after[1],
+        last=last,
+        limit=limit,
+    )
+    return [CarriedRefusal(row["refusal_id"], row["memory_id"], Detector(row["detector"]), row["at"]) for row in rows]
+
+
+async def import_refusals(
+    connection: Connection, org_id: UUID, namespace_id: int, refusals: Sequence[CarriedRefusal]
+) -> set[tuple[int, int]]:
+    """Remember what must not be merged again; returns group and memory of those that are new."""
+    inserted = await connection.fetch(
+        "import_refusals",
+        org_id=org_id,
+        namespace_id=namespace_id,
+        refusals=[refusal.group for refusal in refusals],
+        ids=[refusal.memory_id for refusal in refusals],
+        detectors=[refusal.detector.value for refusal in refusals],
+        times=[refusal.at for refusal in refusals],
+    )
+    return {(row["refusal_id"], row["memory_id"]) for row in inserted}

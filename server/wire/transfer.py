@@ -27,6 +27,8 @@ class ImportCountsOut(BaseModel):
     members: int
     events: int
     edges: int
+    dampenings: int
+    refused_merges: int
     intentions: int
 
 

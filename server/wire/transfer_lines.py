@@ -7,17 +7,18 @@ from uuid import UUID
 from pydantic import BaseModel, BeforeValidator, Field, PlainSerializer, TypeAdapter, ValidationError
 from pydantic_core import to_json
 
-from memoria.errors import ContentTooLargeError, MemoriaError, NotFoundError
-from memoria.identifiers import format_id, parse_id
+from memoria.errors import ContentTooLargeError, MemoriaError
 from memoria.records import Policy, PolicyChanges
 from memoria.transfer_records import (
     Carried,
+    CarriedDampening,
     CarriedEdge,
     CarriedEvent,
     CarriedIntention,
     CarriedMember,
     CarriedMemory,
     CarriedPart,
+    CarriedRefusal,
     CarriedStanding,
     CarriedSummary,
     Export,
@@ -35,7 +36,6 @@ from memoria.vocabulary import (
     MAX_RELATED_URLS,
     MAX_TAGS,
     MAX_TITLE_CHARACTERS,
-    Detector,
     EdgeType,
     MemoryState,
     MemoryType,
@@ -45,6 +45,8 @@ from memoria.vocabulary import (
 from server.problems import MalformedRequestError
 from server.wire.fields import Body, JsonDocument, Moment, Name, Namespace, Pairs, Share, Text, Whole, enum_of, pascal
 from server.wire.intention_lines import IntentionLine, render_intention_line
+from server.wire.line_fields import DetectorName, MemoryId
+from server.wire.mark_lines import DampeningLine, RefusedMergeLine
 from server.wire.parsing import explain, parse_json
 from server.wire.retention import PolicyBody
 
@@ -52,18 +54,8 @@ LARGEST_COUNT = 2**62
 LARGEST_INTEGER = 2**31 - 1
 MAX_PARTS = 10_000
 MAX_LABEL_CHARACTERS = 500
-SUMMARY_DETECTORS = (Detector.REPETITION.value, Detector.BURST.value)
 EVENT_NAME = r"^[a-z_]{1,50}$"
 LINE_END = b"\n"
-
-
-def _parse_memory_id(value: object) -> object:
-    if not isinstance(value, str):
-        raise ValueError("must be the id of a memory")  # noqa: TRY004
-    try:
-        return parse_id(value)
-    except NotFoundError:
-        raise ValueError("must be the id of a memory") from None
 
 
 def _parse_uuid(value: object) -> object:
@@ -73,13 +65,6 @@ def _parse_uuid(value: object) -> object:
         raise ValueError("must be the id of a key") from None
 
 
-def _parse_detector(value: object) -> object:
-    if value not in SUMMARY_DETECTORS:
-        raise ValueError(f"must be one of {', '.join(SUMMARY_DETECTORS)}")
-    return Detector(value)
-
-
-MemoryId = Annotated[int, BeforeValidator(_parse_memory_id), PlainSerializer(format_id)]
 KeyId = Annotated[UUID, BeforeValidator(_parse_uuid)]
 Count = Annotated[Whole, Field(ge=0, le=LARGEST_COUNT)]
 Ordinal = Annotated[Whole, Field(ge=1, le=LARGEST_INTEGER)]
@@ -87,7 +72,6 @@ TypeName = Annotated[MemoryType, BeforeValidator(enum_of(MemoryType))]
 TierName = Annotated[Tier, BeforeValidator(enum_of(Tier))]
 StateName = Annotated[MemoryState, BeforeValidator(enum_of(MemoryState)), PlainSerializer(pascal)]
 SourceName = Annotated[Source, BeforeValidator(enum_of(Source))]
-DetectorName = Annotated[Detector, BeforeValidator(_parse_detector)]
 Cosine = Annotated[float, Field(ge=-1.001, le=1.001)]
 Label = Annotated[Text, Field(max_length=MAX_LABEL_CHARACTERS)]
 EdgeName = Annotated[EdgeType, BeforeValidator(enum_of(EdgeType))]
@@ -101,6 +85,8 @@ class CountsLine(Body):
     members: Count
     events: Count
     edges: Count
+    dampenings: Count = 0
+    refused_merges: Count = 0
     intentions: Count = 0
 
 
@@ -288,7 +274,16 @@ class EdgeLine(Body):
 
 
 AnyLine = Annotated[
-    HeaderLine | PolicyLine | MemoryLine | MemberLine | EventLine | EdgeLine | IntentionLine | EndLine,
+    HeaderLine
+    | PolicyLine
+    | MemoryLine
+    | MemberLine
+    | EventLine
+    | EdgeLine
+    | DampeningLine
+    | RefusedMergeLine
+    | IntentionLine
+    | EndLine,
     Field(discriminator="kind"),
 ]
 LINES: TypeAdapter[AnyLine] = TypeAdapter(AnyLine)
@@ -321,6 +316,10 @@ def render_line(carried: Carried) -> BaseModel:
             return EventLine.model_construct(**_values(carried))
         case CarriedEdge():
             return EdgeLine.model_construct(**_values(carried))
+        case CarriedDampening():
+            return DampeningLine.model_construct(**_values(carried))
+        case CarriedRefusal():
+            return RefusedMergeLine.model_construct(**_values(carried))
         case CarriedIntention():
             return render_intention_line(carried)
 

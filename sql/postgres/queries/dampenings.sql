@@ -27,3 +27,18 @@ where org_id = :org_id and memory_id = :memory_id and dampening_id = :dampening_
 update namespaces
 set has_dampenings = true
 where org_id = :org_id and namespace_id = :namespace_id and not has_dampenings;
+
+-- name: list_known_dampenings
+-- List for which queries some memories are dampened.
+select memory_id, query
+from dampenings
+where org_id = :org_id and memory_id = any(:ids::bigint[]);
+
+-- name: list_whole_dampenings
+-- Read a page of a namespace's dampenings by memory.
+select memory_id, dampening_id, query, marks, updated_at
+from dampenings
+where org_id = :org_id and namespace_id = :namespace_id and memory_id <= :last
+  and (memory_id, dampening_id) > (:after_memory::bigint, :after_id::bigint)
+order by memory_id, dampening_id
+limit :limit;

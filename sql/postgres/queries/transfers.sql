@@ -19,6 +19,11 @@ select
      join memories s on s.org_id = :org_id and s.memory_id = e.source_id
      where e.org_id = :org_id and e.namespace_id = :namespace_id and e.source_id <= :last and e.target_id <= :last
        and not (e.type = 'PartOf' and s.part_of is not distinct from e.target_id)) as edges,
+    (select count(*) from dampenings
+     where org_id = :org_id and namespace_id = :namespace_id and memory_id <= :last) as dampenings,
+    (select count(*) from refused_merges r
+     join memories m on m.org_id = :org_id and m.memory_id = r.memory_id and m.namespace_id = :namespace_id
+     where r.org_id = :org_id and r.memory_id <= :last) as refused_merges,
     (select count(*) from intentions where org_id = :org_id and namespace_id = :namespace_id) as intentions;
 
 -- name: list_whole_memories
@@ -164,3 +169,23 @@ returning summary_id, member_id;
 select r.summary_id, r.member_id
 from unnest(:summaries::bigint[], :members::bigint[]) as asked (summary_id, member_id)
 join summary_members r on r.org_id = :org_id and r.summary_id = asked.summary_id and r.member_id = asked.member_id;
+
+-- name: list_namespace_refusals
+-- Read a page of what must not be merged again in a namespace.
+select r.refusal_id, r.memory_id, r.detector, r.at
+from refused_merges r
+join memories m on m.org_id = :org_id and m.memory_id = r.memory_id and m.namespace_id = :namespace_id
+where r.org_id = :org_id and r.memory_id <= :last
+  and (r.refusal_id, r.memory_id) > (:after_refusal::bigint, :after_memory::bigint)
+order by r.refusal_id, r.memory_id
+limit :limit;
+
+-- name: import_refusals
+-- Remember what must not be merged again, of a namespace's memories; what is there is passed over.
+insert into refused_merges (org_id, refusal_id, memory_id, detector, at)
+select :org_id, new.refusal_id, new.memory_id, new.detector, new.at
+from unnest(:refusals::bigint[], :ids::bigint[], :detectors::text[], :times::timestamptz[])
+    as new (refusal_id, memory_id, detector, at)
+join memories m on m.org_id = :org_id and m.memory_id = new.memory_id and m.namespace_id = :namespace_id
+on conflict on constraint refused_merges_pkey do nothing
+returning refusal_id, memory_id;
