@@ -12,10 +12,14 @@ from enum import StrEnum
 from itertools import groupby
 
 from memoria.vocabulary import (
+    COMPARED_CLAUSES,
+    COMPARED_REPEATS,
+    COMPARED_WORDS,
     CONTRADICTION_CHARACTERS,
     DENIED_SHARE,
     FRAME_COSINE,
     FRAME_WORDS,
+    MERGED_CHARACTERS,
     NAMED_WORDING_SHARE,
     NAMES_SHARE,
     NARROW_SLOT_WORDS,
@@ -152,12 +156,22 @@ def values_agree(first: str, second: str) -> bool:
     """
     if first == second:
         return True
+    if max(len(first), len(second)) > MERGED_CHARACTERS:
+        return False
     one, other = read_everything(first), read_everything(second)
+    if not (_is_bounded(one) and _is_bounded(other)):
+        return False
     if not one.words or not other.words or _manner(one) != _manner(other) or _values(one) != _values(other):
         return False
     if one.places - other.places and other.places - one.places:
         return False
     return _same_words(one, other) and _same_words(other, one)
+
+
+def _is_bounded(reading: Reading) -> bool:
+    """Tell a statement from a heap of words: aligning costs the product of both lengths, or more where words repeat."""
+    keys = Counter(word.key for word in reading.words)
+    return keys.total() <= COMPARED_WORDS and max(keys.values(), default=0) <= COMPARED_REPEATS
 
 
 def _same_words(one: Reading, other: Reading) -> bool:
@@ -195,6 +209,8 @@ def _comparable(older: Reading, newer: Reading) -> bool:
     if not older.words or not newer.words or older.asks:
         return False
     if older.sentences > OLDER_SENTENCES or newer.sentences > NEWER_SENTENCES:
+        return False
+    if not (_is_bounded(older) and _is_bounded(newer)) or len(newer.clauses()) > COMPARED_CLAUSES:
         return False
     if older.labels != newer.labels:
         return False

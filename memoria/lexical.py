@@ -93,9 +93,9 @@ class Word:
     whole: tuple[str, ...] = ()
 
 
-def words(text: str, latin_language: str) -> list[Word]:
-    """Read a text as words in order, stop words included, each by the forms that its stems have."""
-    return [_word(chunk, latin_language) for chunk in _chunks(text)]
+def words(text: str, latin_language: str) -> Iterator[Word]:
+    """Read a text as words in order, stop words included, each by the forms of its stems; these cost the most."""
+    return (_word(chunk, latin_language) for chunk in _chunks(text))
 
 
 def latin_language(text: str) -> str:

@@ -4,8 +4,7 @@
 without spaces (Chinese, Japanese, Thai ...) stands wherever its characters do: nothing says where words end.
 """
 
-from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from collections.abc import Sequence
 
 from memoria.lexical import Word, latin_language, words
 
@@ -14,10 +13,7 @@ class Spoken:
     """Be a text whose words can be looked up."""
 
     def __init__(self, text: str) -> None:
-        self._ways: dict[
-            int, list[tuple[tuple[str, ...], int]]
-        ] = {}  # from a place: the forms, and the place after them
-        self._places: dict[str, list[int]] = {}  # of a form: where it begins
+        self._ends: dict[str, dict[int, list[int]]] = {}  # of a form: where it begins, and the places after it
         self._language = latin_language(text)
         place = 0
         for word in words(text, self._language):
@@ -29,35 +25,41 @@ class Spoken:
 
     def holds(self, phrase: str) -> bool:
         """Say whether the words of a phrase stand here, one after the other."""
-        sought = read_phrase(phrase, self._language)
-        places = self._beginnings(sought[0]) if sought else set()
+        sought = []
+        for word in words(phrase, self._language):
+            # A word that stands nowhere settles it, before others are read or their places walked.
+            if not any(form in self._ends for form in (*word.parts[0], *word.whole)):
+                return False
+            sought.append(word)
+        if not sought:
+            return False
+        places = {place for form in (*sought[0].parts[0], *sought[0].whole) for place in self._ends.get(form, ())}
         for word in sought:
-            places = {end for place in places for end in self._ends(place, word)}
-        return bool(places)
+            places = self._after_word(places, word)
+            if not places:
+                return False
+        return True
 
     def _add(self, place: int, forms: tuple[str, ...], end: int) -> None:
-        self._ways.setdefault(place, []).append((forms, end))
         for form in forms:
-            self._places.setdefault(form, []).append(place)
+            self._ends.setdefault(form, {}).setdefault(place, []).append(end)
 
-    def _beginnings(self, word: Word) -> set[int]:
-        return {place for form in (*word.parts[0], *word.whole) for place in self._places.get(form, ())}
-
-    def _ends(self, place: int, word: Word) -> set[int]:
-        """Find where a word that begins at a place may end: read part by part, or as one."""
-        ends = self._after({place}, word.whole) if word.whole else set()
-        places = {place}
+    def _after_word(self, places: set[int], word: Word) -> set[int]:
+        """Find where a word that begins at one of the places may end: read part by part, or as one."""
+        ends = self._after(places, word.whole)
         for forms in word.parts:
             places = self._after(places, forms)
         return ends | places
 
-    def _after(self, places: Iterable[int], forms: Sequence[str]) -> set[int]:
-        return {
-            end for place in places for known, end in self._ways.get(place, ()) if any(form in known for form in forms)
-        }
+    def _after(self, places: set[int], forms: Sequence[str]) -> set[int]:
+        ends: set[int] = set()
+        for form in forms:
+            known = self._ends.get(form, {})
+            for place in known.keys() & places:
+                ends.update(known[place])
+        return ends
 
 
-@lru_cache(maxsize=16_384)
 def read_phrase(phrase: str, language: str = "english") -> tuple[Word, ...]:
     """Read the words of a phrase by the stems of a language: a few words do not tell their own.
 

@@ -7,7 +7,7 @@ again within years, so that the next occurrence is found in bounded time.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
@@ -25,6 +25,7 @@ DURATION = re.compile(
     re.ASCII,
 )
 YEAR = timedelta(days=366)
+DAYS_OF = {"DAILY": 1, "WEEKLY": 7}
 LONGEST_MONTH = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 # What each part of a rule may say. The time of day is that of the first occurrence.
@@ -84,15 +85,26 @@ def occurrence_from(at: datetime, every: str, time_zone: str, moment: datetime) 
     zone = ZoneInfo(time_zone)
     if every.startswith("P"):
         return _first_nth(_nth(at, zone, _parse_period(every)), moment)
-    found: datetime | None = _rule(at, every, zone).after(moment, inc=True)
+    found = _first_of_rule(at.astimezone(zone), dict(piece.split("=", 1) for piece in every.split(";")), moment)
     return None if found is None else found.astimezone(UTC)
 
 
-def _rule(at: datetime, every: str, zone: ZoneInfo) -> rrule:
-    rule = rrulestr(every, dtstart=at.astimezone(zone))
+def _first_of_rule(start: datetime, parts: Mapping[str, str], moment: datetime) -> datetime | None:
+    begin = start if "COUNT" in parts else _nearer(start, parts, moment)
+    rule = rrulestr(";".join(f"{name}={value}" for name, value in parts.items()), dtstart=begin)
     if not isinstance(rule, rrule):
         raise _wrong("must be one rule")
-    return rule
+    found: datetime | None = rule.after(moment, inc=True)
+    return found
+
+
+def _nearer(start: datetime, parts: Mapping[str, str], moment: datetime) -> datetime:
+    """Let a rule of days or weeks begin shortly before a moment, whole intervals later: the rest needs no count."""
+    days = DAYS_OF.get(parts["FREQ"], 0) * int(parts.get("INTERVAL", 1))
+    if not days:
+        return start
+    passed = (moment.astimezone(start.tzinfo).date() - start.date()).days // days - 1
+    return start + timedelta(days=passed * days) if passed > 0 else start
 
 
 def _parse_period(text: str) -> _Period:
@@ -131,6 +143,9 @@ def _check_rule(text: str) -> None:
         raise _wrong("never comes")
     if "FREQ=DAILY" in text and parts.keys() >= {"INTERVAL", "BYDAY"}:
         raise _wrong("with FREQ=DAILY can have INTERVAL or BYDAY, not both")
+    plain = re.fullmatch(PARTS["WEEKLY"]["BYDAY"], parts.get("BYDAY", "MO"))
+    if "BYMONTHDAY" in parts and ("BYSETPOS" in parts or not plain):
+        raise _wrong("with BYMONTHDAY can have weekdays without numbers, and no BYSETPOS")
     if "BYSETPOS" in parts and not re.fullmatch(PARTS["WEEKLY"]["BYDAY"], parts.get("BYDAY", "")):
         raise _wrong("with BYSETPOS needs a BYDAY without numbers")
 

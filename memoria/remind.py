@@ -1,6 +1,8 @@
 """Remind: find what an occasion triggers in a namespace, and tell each of it once."""
 
+import asyncio
 from collections.abc import Sequence
+from itertools import islice
 from uuid import UUID
 
 from memoria import intentions
@@ -11,6 +13,9 @@ from memoria.phrases import Spoken
 from memoria.prospective import trigger
 from memoria.triggers import says
 
+THREAD_PHRASES = 100
+THREAD_CHARACTERS = 2_000
+
 
 async def remind(
     connection: Connection, org_id: UUID, namespace_id: int, occasion: Occasion, *, limit: int, tell: bool
@@ -20,19 +25,34 @@ async def remind(
     With `tell` these are triggered by it: nobody else is told of them again. Two at once share them. Without it nothing
     changes. Call it last in a transaction: it locks what it tells.
     """
-    spoken = Spoken(occasion.text)
-    met = _met(await intentions.list_met(connection, org_id, namespace_id, occasion), spoken)[:limit]
+    found = await intentions.list_met(connection, org_id, namespace_id, occasion)
+    met = await _meet(found, occasion.text, limit)
     if not met:
         return ()
     if not tell:
         return tuple(await intentions.read_intentions(connection, org_id, met, occasion.not_expired_at))
     # Another may have been told of them, or changed them, since they were found.
     locked = await intentions.lock_intentions(connection, org_id, met, occasion.not_expired_at)
-    still = set(_met(await intentions.list_met(connection, org_id, namespace_id, occasion, only=met), spoken))
+    again = await intentions.list_met(connection, org_id, namespace_id, occasion, only=met)
+    still = set(await _meet(again, occasion.text, limit))
     told = [trigger(intention, occasion.now, tell=True) for intention in locked if intention.id in still]
     await intentions.set_intentions(connection, org_id, told)
     return tuple(told)
 
 
-def _met(found: Sequence[Found], spoken: Spoken) -> list[int]:
-    return [each.intention_id for each in found if each.keywords is None or says(each.keywords, spoken)]
+async def _meet(found: Sequence[Found], text: str, limit: int) -> list[int]:
+    """List what is met. Many phrases, or a long text, would hold up every other request: they go to a thread."""
+    phrases = sum(len(each.keywords.any) + len(each.keywords.all) for each in found if each.keywords is not None)
+    if phrases > THREAD_PHRASES or (phrases and len(text) > THREAD_CHARACTERS):
+        return await asyncio.to_thread(_met, found, text, limit)
+    return _met(found, text, limit)
+
+
+def _met(found: Sequence[Found], text: str, limit: int) -> list[int]:
+    spoken = Spoken(text) if any(each.keywords is not None for each in found) else None
+    met = (
+        each.intention_id
+        for each in found
+        if each.keywords is None or (spoken is not None and says(each.keywords, spoken))
+    )
+    return list(islice(met, limit))

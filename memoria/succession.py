@@ -4,6 +4,7 @@ Runs where a memory is written, whichever door it came through, and in consolida
 arrives late about an earlier time takes nobody's place, but is superseded itself.
 """
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -18,6 +19,7 @@ from memoria.memory_events import NewEvent
 from memoria.successions import Claim
 from memoria.vocabulary import SUBJECT_COSINE, EdgeType
 
+THREAD_PAIRS = 40
 SESSION_KEY = "session_id"  # where something was said changes nothing about what it is about
 CHANGED = "a newer memory states a change"
 CONTRADICTED = "a newer memory gives another value"
@@ -61,7 +63,11 @@ async def settle(
         return Denials()
     wanted = {memory_id for memory_id, other, _ in pairs} | {other for _, other, _ in pairs}
     claims = await successions.read_claims(connection, org_id, namespace_id, sorted(wanted))
-    denials = find_denials(claims, pairs)
+    # Many pairs take long enough to hold up every other request: they go to a thread.
+    if len(pairs) > THREAD_PAIRS:
+        denials = await asyncio.to_thread(find_denials, claims, pairs)
+    else:
+        denials = find_denials(claims, pairs)
     await mark_denied(connection, org_id, namespace_id, denials, now)
     return denials
 

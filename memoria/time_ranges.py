@@ -10,6 +10,7 @@ import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, tzinfo
+from itertools import islice
 
 import numpy as np
 import numpy.typing as npt
@@ -39,6 +40,8 @@ Floats = npt.NDArray[np.float64]
 MICROSECONDS_A_DAY = 86_400e6
 SHORTEST_WITH_PARTS = timedelta(days=28)
 MAX_EVENT_WORDS = 8
+READ_CHARACTERS = 4_000  # of the sentences that ask: who names a time later does not ask about it
+READ_TIMES = 16
 
 _HEBREW_MONTHS = {
     "ינואר": "january",
@@ -131,7 +134,7 @@ def find_time_range(query: str, now: datetime, zone: tzinfo) -> TimeRange | None
         here = now.astimezone(zone).replace(tzinfo=None)
     except OverflowError:  # at an end of time
         return None
-    found = [each for sentence in sentences for each in _read(sentence, here, zone)]
+    found = list(islice((each for sentence in sentences for each in _read(sentence, here, zone)), READ_TIMES))
     return next((each for each in found if re.search(YEAR, each.phrase)), found[0] if found else None)
 
 
@@ -167,10 +170,17 @@ def _stamp(moment: datetime) -> np.datetime64:
 
 
 def _asking(query: str) -> list[str]:
-    """Return the sentences that ask, or the only one, in small letters with single spaces."""
+    """Return the sentences that ask, or the only one, in small letters and single spaces; of much the beginning."""
     text = unicodedata.normalize("NFKC", query).casefold().strip()
     sentences = [" ".join(sentence.split()) for sentence in _SENTENCE_END.split(text)]
-    return sentences if len(sentences) == 1 else [sentence for sentence in sentences if sentence.endswith("?")]
+    asking = sentences if len(sentences) == 1 else [sentence for sentence in sentences if sentence.endswith("?")]
+    kept, room = [], READ_CHARACTERS
+    for sentence in asking:
+        kept.append(sentence[:room])
+        room -= len(kept[-1])
+        if room <= 0:
+            break
+    return kept
 
 
 def _read(sentence: str, here: datetime, zone: tzinfo) -> Iterator[TimeRange]:
@@ -248,10 +258,15 @@ def _plain(match: re.Match[str], now: datetime) -> _Bounds | None:
     """
     point = match["point"]
     if re.fullmatch(WEEKDAY, point) or _PRESENT.fullmatch(point):
-        return _bounds(read_point(point, now)) if _PAST.search(match.string) else None
+        return _bounds(read_point(point, now)) if _is_past(match.string) else None
     if point.isdecimal() and _THINGS.match(match.string, match.end()):
         return None
     return _bounds(read_point(point, now))
+
+
+@functools.lru_cache(maxsize=64)
+def _is_past(sentence: str) -> bool:
+    return _PAST.search(sentence) is not None
 
 
 def _open(match: re.Match[str], now: datetime) -> _Bounds | None:

@@ -373,6 +373,10 @@ MAX_POLICY_MEMORIES = 1_000_000_000
 # Contradiction: chosen on `benchmarks/updates` and on what ordinary conversations would flag.
 SUBJECT_COSINE = 0.45  # less alike than this, two statements are about different things
 CONTRADICTION_CHARACTERS = 500  # a longer text is a document, not a statement
+MERGED_CHARACTERS = 1_000  # longer texts are never merged, whatever they say
+COMPARED_WORDS = 150  # of more words, or with one so often, or of so many clauses, a text is no statement
+COMPARED_REPEATS = 12
+COMPARED_CLAUSES = 12
 OLDER_SENTENCES = 2  # of more sentences, one that no longer holds does not make the rest stale
 NEWER_SENTENCES = 4
 DENIED_SHARE = 0.3  # one denies what the other says

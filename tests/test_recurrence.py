@@ -102,6 +102,7 @@ def test_what_is_far_from_the_beginning_is_found_at_once() -> None:
         "FREQ=DAILY;UNTIL=20261231", "FREQ=DAILY;UNTIL=20269931T000000Z", "FREQ=DAILY;UNTIL=20200101T000000Z",
         "FREQ=MONTHLY;BYDAY=9MO", "FREQ=MONTHLY;BYSETPOS=2", "FREQ=MONTHLY;BYDAY=2MO;BYSETPOS=1",
         "FREQ=YEARLY;BYMONTH=13",
+        "FREQ=MONTHLY;BYDAY=5MO;BYMONTHDAY=1", "FREQ=MONTHLY;BYDAY=MO;BYMONTHDAY=1,2;BYSETPOS=5",
         "FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=30", "FREQ=YEARLY;BYMONTHDAY=32", "FREQ=DAILY\nEXRULE:FREQ=DAILY",
         "FREQ=WEEKLY;BYDAY=" + ",".join(["MO"] * 200),
     ],
@@ -110,3 +111,18 @@ def test_what_says_no_recurrence_is_refused(every: str) -> None:
     with pytest.raises(InvalidInputError) as refused:
         check_every(at("2026-05-01T09:00:00Z"), every, "UTC")
     assert refused.value.details["field"] == "trigger.every"
+
+
+@pytest.mark.parametrize(
+    ("every", "moment", "expected"),
+    [
+        ("FREQ=DAILY;INTERVAL=3", datetime(2026, 12, 1, tzinfo=UTC), datetime(2026, 12, 2, 8, tzinfo=UTC)),
+        ("FREQ=WEEKLY;INTERVAL=2", datetime(2026, 12, 1, tzinfo=UTC), datetime(2026, 12, 10, 8, tzinfo=UTC)),
+        ("FREQ=WEEKLY;INTERVAL=2;BYDAY=MO,FR", datetime(2026, 12, 1, tzinfo=UTC), datetime(2026, 12, 7, 8, tzinfo=UTC)),
+        ("FREQ=DAILY;COUNT=3", datetime(2026, 12, 1, tzinfo=UTC), None),
+        ("FREQ=DAILY", datetime(2026, 7, 1, 8, tzinfo=UTC), datetime(2026, 7, 2, 7, tzinfo=UTC)),
+    ],
+)
+def test_a_rule_keeps_its_step_long_after_it_began(every: str, moment: datetime, expected: datetime | None) -> None:
+    began = datetime(2017, 1, 5, 8, tzinfo=UTC)  # a Thursday, nine o'clock in Berlin
+    assert occurrence_from(began, every, "Europe/Berlin", moment) == expected

@@ -81,9 +81,7 @@ class Intentions:
     async def get(self, principal: Principal, intention_id: int) -> Intention:
         """Read one intention."""
         namespaces.require_scope(principal, Scope.READ)
-        async with self._database.tenant(principal.org_id) as connection:
-            found = await intentions.read_intentions(connection, principal.org_id, [intention_id], self._clock())
-            return _visible(principal, found)
+        return await self._read(principal, intention_id)
 
     async def list(
         self,
@@ -122,7 +120,7 @@ class Intentions:
         """Change an intention. A new trigger arms an open one again; `status` Pending arms any, Cancelled ends it."""
         namespaces.require_scope(principal, Scope.WRITE)
         now = self._clock()
-        known = await self.get(principal, intention_id)
+        known = await self._read(principal, intention_id)
         trigger = change(known, patch.changes, now).trigger if "trigger" in patch.changes else None
         vector = None if trigger is None else await self._direct(trigger)
 
@@ -261,6 +259,11 @@ class Intentions:
                 "cancel or delete some.",
                 limit=MAX_OPEN_INTENTIONS,
             )
+
+    async def _read(self, principal: Principal, intention_id: int) -> Intention:
+        async with self._database.tenant(principal.org_id) as connection:
+            found = await intentions.read_intentions(connection, principal.org_id, [intention_id], self._clock())
+        return _visible(principal, found)
 
     async def _lock(self, connection: Connection, principal: Principal, intention_id: int, now: datetime) -> Intention:
         return _visible(principal, await intentions.lock_intentions(connection, principal.org_id, [intention_id], now))
