@@ -108,3 +108,13 @@ async def test_what_was_taken_apart_stays_apart_wherever_it_is_taken(alice: Pers
     assert (await take(charlie, lines))["skipped"]["refused_merges"] == 3
     again = (await charlie.client.post("/v1/consolidate", json=consolidate)).json()
     assert (again["considered"], again["repetition"]["summaries"]) == (4, 0)
+
+
+async def test_a_summary_that_an_older_export_brought_back_is_undone_once_more(alice: Person) -> None:
+    await store(alice, *(f"The cat of the house sleeps on the sofa{end}" for end in (".", "!", " .", "..")))
+    await alice.client.post("/v1/consolidate", json={"namespace": "n", "wait": True})
+    lines = await export(alice)
+    [summary] = [line["id"] for line in lines if line.get("summary")]
+    assert (await alice.client.post(f"/v1/memories/{summary}/unconsolidate")).status_code == 200
+    assert (await take(alice, lines))["imported"]["memories"] == 1
+    assert (await alice.client.post(f"/v1/memories/{summary}/unconsolidate")).status_code == 200

@@ -214,11 +214,12 @@ delete from summary_members
 where org_id = :org_id and summary_id = :summary_id and member_id = any(:member_ids::bigint[]);
 
 -- name: insert_refusal
--- Remember that these memories must not come together again.
+-- Remember that these memories must not come together again; a summary that an import brought back is undone once more.
 insert into refused_merges (org_id, refusal_id, memory_id, detector, at)
 select :org_id, :refusal_id, m.memory_id, :detector, :now
 from memories m
-where m.org_id = :org_id and m.memory_id = any(:member_ids::bigint[]);
+where m.org_id = :org_id and m.memory_id = any(:member_ids::bigint[])
+on conflict on constraint refused_merges_pkey do nothing;
 
 -- name: list_refusals
 -- List the refusals that some memories are in.
