@@ -9,6 +9,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +20,7 @@ from memoria.consolidation_records import Provenance
 from memoria.consolidation_run import ConsolidationRun
 from memoria.contradiction import values_agree
 from memoria.database import Connection
+from memoria.identifiers import moment_of
 from memoria.merging import Cluster, draft_extension, draft_summary, store_extension, store_summary
 from memoria.records import Memory
 from memoria.succession import Denials, find_denials, mark_denied
@@ -29,6 +31,7 @@ from memoria.vocabulary import (
     NEAR_IDENTICAL_COSINE,
     REPETITION_COSINE,
     REPETITION_MEMBERS,
+    SUBJECT_COSINE,
     SUMMARY_MOST_MEMBERS,
     Detector,
     MemoryState,
@@ -40,6 +43,7 @@ Floats = npt.NDArray[np.float64]
 Near = Mapping[int, Sequence[tuple[int, float]]]
 
 EXACT_BLOCK = 512  # memories of a small namespace compared at once, by one multiplication
+LONGEST_WRITE = timedelta(seconds=10)  # from an id to the commit: what begins later has seen what began before
 GRAPH_BLOCK = 40  # of a large one: by searches of the graph, about a tenth of a second
 UNMERGEABLE = (MemoryType.CODE, MemoryType.PROSPECTIVE)
 
@@ -138,8 +142,8 @@ async def read_block(connection: Connection, run: ConsolidationRun, ids: Sequenc
         if cosine >= NEAR_IDENTICAL_COSINE and any(other != owner and c >= NEAR_IDENTICAL_COSINE for other, c in pairs)
     }
     block = Block(near)
+    block.denials = await _deny(connection, run, near)
     if alike:
-        block.denials = await _deny(connection, run, near)
         await _fill(connection, run, block, alike)
     return block
 
@@ -154,8 +158,10 @@ async def _deny(connection: Connection, run: ConsolidationRun, near: Near) -> De
         (memory_id, other, cosine)
         for memory_id, others in near.items()
         for other, cosine in others
-        if cosine >= NEAR_IDENTICAL_COSINE and other != memory_id
+        if other != memory_id and _is_to_be_judged(memory_id, other, cosine)
     ]
+    if not pairs:
+        return Denials()
     wanted = sorted({memory_id for one, other, _ in pairs for memory_id in (one, other)})
     claims = await successions.read_claims(connection, org_id, namespace_id, wanted)
     found = find_denials(claims, pairs)
@@ -167,6 +173,16 @@ async def _deny(connection: Connection, run: ConsolidationRun, near: Near) -> De
     denials = Denials(found.superseded, {older: all_newer for older, all_newer in fresh.items() if all_newer})
     await mark_denied(connection, org_id, namespace_id, denials, run.now)
     return denials
+
+
+def _is_to_be_judged(memory_id: int, other: int, cosine: float) -> bool:
+    """Say whether a pair may hold a contradiction that the write has not seen: near-identical, or of one moment.
+
+    Two that are written at the same moment do not see each other, however little alike they are.
+    """
+    if cosine >= NEAR_IDENTICAL_COSINE:
+        return True
+    return cosine >= SUBJECT_COSINE and abs(moment_of(memory_id) - moment_of(other)) <= LONGEST_WRITE
 
 
 async def _fill(connection: Connection, run: ConsolidationRun, block: Block, ids: set[int]) -> None:

@@ -1,9 +1,11 @@
 """Consolidation makes summaries of what repeats and episodes of bursts, and ties together what is used together."""
 
+import asyncio
 from datetime import timedelta
 
 import pytest
 
+from memoria import intentions
 from memoria.errors import ConflictError, InvalidInputError, NotFoundError
 from memoria.records import Filters, MemoryPatch, NewMemory, SearchRequest
 from memoria.vocabulary import Detector, EdgeType, MemoryState, MemoryType, Source, Tier
@@ -18,6 +20,7 @@ TURNS = (
     "Card payments began to fail in the shop",
     "Tom rolled the deploy back and the queue drained",
 )
+CHANGE = "We deploy on Thursdays now"
 EDGES = "select source_id, target_id, type, weight from edges where type = $1 order by source_id, target_id"
 
 
@@ -293,3 +296,32 @@ async def test_an_edited_episode_is_a_memory_like_any_other(tenant: Tenant) -> N
     assert edited.source is None
     assert (await tenant.recalled("quasar gateway"))[0] == episode.id
     assert await broken_invariants(tenant) == {}
+
+
+async def test_what_contradicts_what_is_written_at_the_same_moment_is_seen_by_the_next_run(tenant: Tenant) -> None:
+    await tenant.encode("Lunch is at noon on the terrace")
+    [namespace] = await tenant.fetch("select namespace_id from namespaces")
+    async with tenant.database.tenant(tenant.principal.org_id) as holder:
+        # Both writes wait here for the namespace's counters, the last thing that they touch.
+        await intentions.lock_namespace(holder, tenant.principal.org_id, namespace["namespace_id"])
+        writes = [asyncio.create_task(tenant.encode(text)) for text in ("We deploy on Fridays", CHANGE)]
+        await _until_they_wait(tenant, 2)
+    before, after = [(await write).id for write in writes]
+    if before > after:  # whichever drew its id first happened first
+        before, after = after, before
+    assert await states(tenant, [before, after]) == [MemoryState.ACTIVE] * 2
+    await consolidate(tenant)
+    edges = await tenant.fetch("select source_id, target_id from edges where type in ('Supersedes', 'Contradicts')")
+    assert [(row["source_id"], row["target_id"]) for row in edges] == [(after, before)]
+    assert await broken_invariants(tenant) == {}
+
+
+async def _until_they_wait(tenant: Tenant, count: int) -> None:
+    async with asyncio.timeout(10):
+        while True:
+            [waiting] = await tenant.fetch(
+                "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and query like '%memory_count%'"
+            )
+            if waiting["count"] == count:
+                return
+            await asyncio.sleep(0.01)
