@@ -40,6 +40,7 @@ from memoria.wording import (
     Word,
     are_opposites,
     collected_word,
+    count_statements,
     exclude_each_other,
     is_broader,
     is_value,
@@ -195,6 +196,8 @@ def judge(older: str, newer: str, cosine: float) -> Verdict:
     """
     if cosine < SUBJECT_COSINE or max(len(older), len(newer)) > CONTRADICTION_CHARACTERS:
         return Verdict.UNRELATED
+    if count_statements(older) > OLDER_SENTENCES or count_statements(newer) > NEWER_SENTENCES:
+        return Verdict.UNRELATED
     before, after = read_statement(older), read_statement(newer)
     if not _comparable(before, after):
         return Verdict.UNRELATED
@@ -207,8 +210,6 @@ def judge(older: str, newer: str, cosine: float) -> Verdict:
 def _comparable(older: Reading, newer: Reading) -> bool:
     """Tell whether two readings are statements, by and about the same person, and not of two occasions."""
     if not older.words or not newer.words or older.asks:
-        return False
-    if older.sentences > OLDER_SENTENCES or newer.sentences > NEWER_SENTENCES:
         return False
     if not (_is_bounded(older) and _is_bounded(newer)) or len(newer.clauses()) > COMPARED_CLAUSES:
         return False

@@ -142,13 +142,27 @@ class Reading:
 @lru_cache(maxsize=4096)
 def read_statement(text: str) -> Reading:
     """Read what a text states: without its questions, orders and exclamations, and apart from who says it."""
-    author = author_of(text, {})
-    if author and len(author.split()) > AUTHOR_WORDS:
-        author = None
-    said = text[len(author) + 1 :] if author else text
+    author, said = _part_author(text)
     spoken = _sentences(said)
-    stated = [each for each in spoken if not each.rstrip().endswith(("?", "!")) and not _ORDER.match(each)]
+    stated = _stated(spoken)
     return replace(_read(stated, said, asks=len(stated) < len(spoken)), author=author)
+
+
+@lru_cache(maxsize=16_384)
+def count_statements(text: str) -> int:
+    """Count the sentences of a text that state something, the `sentences` of its reading, without reading them."""
+    return len(_stated(_sentences(_part_author(text)[1])))
+
+
+def _part_author(text: str) -> tuple[str | None, str]:
+    author = author_of(text, {})
+    if not author or len(author.split()) > AUTHOR_WORDS:
+        return None, text
+    return author, text[len(author) + 1 :]
+
+
+def _stated(spoken: Sequence[str]) -> list[str]:
+    return [each for each in spoken if not each.rstrip().endswith(("?", "!")) and not _ORDER.match(each)]
 
 
 def read_everything(text: str) -> Reading:
