@@ -162,9 +162,14 @@ async def find_nearest_to_each(
     """
     if len(vectors) == 1:
         return [await find_nearest(connection, org_id, namespace, vectors[0], limit)]
-    if namespace.embedding_count <= max(EXACT_SCAN_ROWS, MULTIPLIED_ROWS_A_VECTOR * len(vectors)):
+    if is_multiplied(namespace, len(vectors)):
         return await _multiply(connection, org_id, namespace, vectors, limit)
     return await _search_each(connection, org_id, namespace, vectors, limit)
+
+
+def is_multiplied(namespace: Namespace, count: int) -> bool:
+    """Say whether `find_nearest_to_each` compares so many vectors with all of the namespace's by multiplication."""
+    return namespace.embedding_count <= max(EXACT_SCAN_ROWS, MULTIPLIED_ROWS_A_VECTOR * count)
 
 
 async def _search_each(
@@ -213,9 +218,10 @@ def _best_of_slice(
     words = np.frombuffer(packed, dtype=">f2").reshape(-1, HALF_VECTOR_HEADER_WORDS + asked.shape[1])
     stored = words[: len(owners), HALF_VECTOR_HEADER_WORDS:].astype(np.float32)
     ids, first = np.unique(owners, return_index=True)
-    by_memory = np.maximum.reduceat(asked @ stored.T, first, axis=1)
+    by_passage = asked @ stored.T
+    by_memory = by_passage if len(ids) == len(owners) else np.maximum.reduceat(by_passage, first, axis=1)
     count = min(limit, len(ids))
-    nearest = np.argpartition(-by_memory, count - 1, axis=1)[:, :count]
+    nearest = np.argpartition(by_memory, -count, axis=1)[:, -count:]
     joined = []
     for known, chosen, cosines in zip(best, nearest, by_memory, strict=True):
         all_ids = np.concatenate([known.ids, ids[chosen]])

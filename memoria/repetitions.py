@@ -27,7 +27,6 @@ from memoria.succession import Denials, find_denials, mark_denied
 from memoria.validation import SESSION_KEY
 from memoria.vocabulary import (
     CONSOLIDATION_NEIGHBORS,
-    EXACT_SCAN_ROWS,
     NEAR_IDENTICAL_COSINE,
     REPETITION_COSINE,
     REPETITION_MEMBERS,
@@ -42,9 +41,9 @@ from memoria.vocabulary import (
 Floats = npt.NDArray[np.float64]
 Near = Mapping[int, Sequence[tuple[int, float]]]
 
-EXACT_BLOCK = 512  # memories of a small namespace compared at once, by one multiplication
+MULTIPLIED_BLOCK = 512  # memories compared at once by multiplication with all others, up to a second
+GRAPH_BLOCK = 40  # of a namespace too large for that: by searches of the graph, about a tenth of a second
 LONGEST_WRITE = timedelta(seconds=10)  # from an id to the commit: what begins later has seen what began before
-GRAPH_BLOCK = 40  # of a large one: by searches of the graph, about a tenth of a second
 UNMERGEABLE = (MemoryType.CODE, MemoryType.PROSPECTIVE)
 
 
@@ -109,7 +108,7 @@ class Block:
 
 async def compare_window(run: ConsolidationRun, ids: npt.NDArray[np.int64]) -> None:
     """Compare the memories of the window, those after `run.state.reached`; commits block by block."""
-    size = EXACT_BLOCK if run.namespace.embedding_count <= EXACT_SCAN_ROWS else GRAPH_BLOCK
+    size = MULTIPLIED_BLOCK if embeddings.is_multiplied(run.namespace, MULTIPLIED_BLOCK) else GRAPH_BLOCK
     left = ids[ids > run.state.reached]
     for first in range(0, len(left), size):
         chosen = left[first : first + size].tolist()
