@@ -38,7 +38,6 @@ _LOG_BYTES = 10 * 1024 * 1024
 _POSTGRES_SETTINGS = {
     "listen_addresses": "",
     "max_connections": "200",
-    "shared_buffers": "512MB",
     "effective_cache_size": "1GB",
     "work_mem": "16MB",
     "maintenance_work_mem": "256MB",
@@ -53,6 +52,10 @@ _POSTGRES_SETTINGS = {
     "log_error_verbosity": "terse",
     "log_checkpoints": "off",
 }
+# A recall touches pages all over a namespace: it takes a third longer once they must be fetched from outside of these
+# buffers. Memory is taken as the data grows, about 14 kB a memory.
+_BUFFERS_SHARE = 8  # of the machine's memory
+_BUFFERS_MB = (128, 2048)
 _FAST_AND_LOSSY = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
 
 
@@ -171,7 +174,8 @@ class EmbeddedServers:
         stop_leftover(folders.postgres / "postmaster.pid", ("postgres", str(folders.postgres)), signal.SIGINT)
         if not folders.postgres.exists():
             _create_cluster(binaries, folders, self._durable)
-        settings = _POSTGRES_SETTINGS | ({} if self._durable else _FAST_AND_LOSSY)
+        buffers = {"shared_buffers": f"{_buffers_mb()}MB"}
+        settings = _POSTGRES_SETTINGS | buffers | ({} if self._durable else _FAST_AND_LOSSY)
         self._run(
             Program(
                 name="PostgreSQL",
@@ -241,6 +245,12 @@ def _wheel_folder(package: str, variable: str) -> Path:
         message = f"Set {variable}, or install the embedded servers: pip install 'memoria-engine[embedded]'."
         raise EmbeddedError(message)
     return Path(spec.submodule_search_locations[0])
+
+
+def _buffers_mb() -> int:
+    memory_mb = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2**20
+    least, most = _BUFFERS_MB
+    return max(least, min(memory_mb // _BUFFERS_SHARE, most))
 
 
 def _lock_folder(home: Path) -> IO[str] | None:
