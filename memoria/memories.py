@@ -38,6 +38,7 @@ CANDIDATE = np.dtype(
 CANDIDATE_SENT = CANDIDATE.newbyteorder(">")
 DAMPENING_SENT = np.dtype([("memory_id", ">i8"), ("marks", ">i8")])
 COSINE_SENT = np.dtype([("memory_id", ">i8"), ("cosine", ">f8")])
+_TIERS = {tier.value: tier for tier in Tier}
 HIDDEN_BY_DEFAULT = (MemoryState.ARCHIVED, MemoryState.QUARANTINED)
 
 
@@ -278,7 +279,7 @@ async def read_candidates(
         return CandidateRows(np.empty(0, CANDIDATE), [], [], [], [], [], [])
     return CandidateRows(
         numbers=np.frombuffer(row["numbers"], CANDIDATE_SENT).astype(CANDIDATE),
-        tiers=[Tier(tier) for tier in row["tiers"]],
+        tiers=[_TIERS[tier] for tier in row["tiers"]],
         sessions=row["sessions"],
         urls=row["urls"],
         sites=row["sites"],

@@ -196,19 +196,25 @@ def _received(activation: Activation) -> tuple[Ids, Floats]:
 def _given(activation: Activation, sources: Ids, targets: Ids) -> Floats:
     """Combine what each source received in the last wave, leaving out what came from that very target."""
     ids, slot = np.unique(activation.impulse_to, return_inverse=True)
+    if not len(ids) or not len(sources):
+        return np.zeros(len(sources))
     left = np.log1p(-np.minimum(activation.impulses, _CERTAIN))
     total = np.bincount(slot, left, len(ids))
-    returned: dict[tuple[int, int], float] = {}
-    for source, target, share in zip(
-        activation.impulse_from.tolist(), activation.impulse_to.tolist(), left.tolist(), strict=True
-    ):
-        returned[target, source] = returned.get((target, source), 0.0) + share
-    if not len(ids):
-        return np.zeros(len(sources))
-    place = np.minimum(np.searchsorted(ids, sources), len(ids) - 1)
-    known = ids[place] == sources
-    back = np.array([returned.get(pair, 0.0) for pair in zip(sources.tolist(), targets.tolist(), strict=True)])
-    return np.where(known, -np.expm1(np.minimum(total[place] - back, 0.0)), 0.0) if len(sources) else np.zeros(0)
+    # Pairs are numbered, so that those of the edges are found among those of the impulses, the other way round.
+    givers, giver = np.unique(activation.impulse_from, return_inverse=True)
+    pairs, pair = np.unique(slot * len(givers) + giver, return_inverse=True)
+    returned = np.bincount(pair, left, len(pairs))
+    place, known = _find(ids, sources)
+    giver_place, gave = _find(givers, targets)
+    pair_place, met = _find(pairs, place * len(givers) + giver_place)
+    back = np.where(known & gave & met, returned[pair_place], 0.0)
+    return np.where(known, -np.expm1(np.minimum(total[place] - back, 0.0)), 0.0)
+
+
+def _find(rising: Ids, wanted: Ids) -> tuple[Ids, npt.NDArray[np.bool_]]:
+    """Point at the places of numbers among rising ones, and tell which of them are there."""
+    places = np.minimum(np.searchsorted(rising, wanted), len(rising) - 1)
+    return places, rising[places] == wanted
 
 
 def _conductance(edges: Edges, intent: Intent) -> Floats:
